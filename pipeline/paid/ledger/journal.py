@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
@@ -32,12 +31,12 @@ from pipeline.paid.ledger.schema import (
 )
 from pipeline.wording import how_many, marked, option
 
-LAST = "SELECT coalesce(max(attempt_id), 0) FROM attempts"
-
 INSERT = """
     INSERT INTO attempts (attempt_id, job_id, system, digest, account, sent_at, reserved_usd, state)
-    VALUES (?, ?, ?, ?, ?, ?, ?, 'sent')
+    SELECT coalesce(max(attempt_id), 0) + 1, ?, ?, ?, ?, ?, ?, 'sent' FROM attempts
 """
+
+LAST = "SELECT max(attempt_id) FROM attempts"
 
 END = f"""
     UPDATE attempts SET state = ?, status = ?, error = ?, cost_usd = ?, settled_at = ?
@@ -176,32 +175,37 @@ class Journal:
         if not ends and not sent:
             return [refusal] * len(group)
         now = self._job.now()
+        attempts = self._attempts(sent, now)
+        results = [(*_result(write.end), now, write.attempt) for write in ends]
+        bodies = [(write.attempt, body) for write in ends if (body := _body(write.end)) is not None]
+        lessons = self._lessons(ends, now)
         with database.transaction() as connection:
-            first = connection.execute(LAST).fetchone()[0] + 1
-            numbers = range(first, first + len(sent))
-            self._insert(connection, sent, numbers, now)
-            _end(connection, ends, now)
-            self._learn(connection, ends, now)
+            connection.executemany(INSERT, attempts)
+            (last,) = connection.execute(LAST).fetchone()
+            if results and connection.executemany(END, results).rowcount != len(results):
+                numbers = [write.attempt for write in ends]
+                raise ValueError(f"Of these attempts one is not under way: {numbers}.")
+            connection.executemany(KEEP, bodies)
+            connection.executemany(LEARN, lessons)
         if sent:
-            self._high_water.note(numbers[-1], now)
-        left = iter(numbers)
+            self._high_water.note(last, now)
+        left = iter(range(last - len(sent) + 1, last + 1))
         return [None if isinstance(write, _Ended) else refusal or next(left) for write in group]
 
-    def _insert(
-        self, connection: sqlite3.Connection, attempts: Sequence[_Sent], numbers: range, now: float
-    ) -> None:
+    def _attempts(self, writes: Sequence[_Sent], now: float) -> list[tuple[object, ...]]:
         job, key = self._job.number, self._key_fingerprint
-        rows = [
-            (number, job, sent.call.system, sent.call.digest, key, now, str(sent.reserved_usd))
-            for number, sent in zip(numbers, attempts, strict=True)
+        return [
+            (job, write.call.system, write.call.digest, key, now, str(write.reserved_usd))
+            for write in writes
         ]
-        connection.executemany(INSERT, rows)
 
-    def _learn(self, connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
-        """Keep the last refusal for the rate limit, if there is one."""
-        for refusal in [ended.refusal for ended in ends if ended.refusal is not None][-1:]:
-            key = address_of(self._job.base_url), self._key_fingerprint
-            connection.execute(LEARN, (*key, refusal.slots, now + refusal.pause, now))
+    def _lessons(self, ends: Sequence[_Ended], now: float) -> list[tuple[object, ...]]:
+        """Return the last refusal for the rate limit, if there is one."""
+        refusals = [write.refusal for write in ends if write.refusal is not None]
+        return [
+            (address_of(self._job.base_url), self._key_fingerprint, slots, now + pause, now)
+            for slots, pause, _ in refusals[-1:]
+        ]
 
     async def _keep(self, ends: Sequence[_Ended], error: Exception) -> None:
         """Keep ends beside the ledger, which cannot record them because of an error."""
@@ -237,14 +241,6 @@ class Journal:
                 f"unless you give {option('on_unconfirmed', 'hold')}."
             )
         return LedgerError(message, hint)
-
-
-def _end(connection: sqlite3.Connection, ends: Sequence[_Ended], now: float) -> None:
-    rows = [(*_result(ended.end), now, ended.attempt) for ended in ends]
-    if rows and connection.executemany(END, rows).rowcount != len(rows):
-        raise ValueError(f"Of these attempts one is not under way: {[row[-1] for row in rows]}.")
-    bodies = [(ended.attempt, body) for ended in ends if (body := _body(ended.end)) is not None]
-    connection.executemany(KEEP, bodies)
 
 
 def _result(end: AttemptEnd) -> tuple[State, int | None, str | None, str | None]:
