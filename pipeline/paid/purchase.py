@@ -118,7 +118,7 @@ class PaidPurchase(Purchase):
             low = ZERO
         high = max(high, usual[1])
         if to_buy:
-            check_marks(self._ledger.database, self._marks)
+            check_marks(self._ledger.high_water, self._marks)
         pause = self._earlier_runs.pause_left() if to_buy else 0.0
         seconds = pause + self._earlier_runs.seconds_needed(to_buy)
         money_left = self._earlier_runs.cost_left(self._job)

@@ -203,7 +203,7 @@ PROTECTIONS = (
     ),
     Protection(
         "nothing is bought with an older copy of the ledger",
-        "    HighWaterMark(ledger).check()\n",
+        "    high_water.check()\n",
         "",
         "tests/paid/test_ledger_trouble.py::test_an_older_copy_is_refused_until_the_newer_one_is_back",
     ),

@@ -169,7 +169,7 @@ def attempts(ledger: Ledger) -> Iterator[tuple[float, Decimal]]:
     """Yield what each attempt cost, or may have cost, and when it was sent."""
     job = ledger.open_job("reading")
     query = "SELECT sent_at, state, cost_usd, reserved_usd, 1 FROM attempts"
-    for at, state, cost, reserved, often in job.database.rows(query):
+    for at, state, cost, reserved, often in job.ledger.database.rows(query):
         tally = tally_of([(state, cost, reserved, often)])
         yield at, tally.confirmed + tally.at_risk
 

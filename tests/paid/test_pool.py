@@ -228,7 +228,9 @@ def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_
         over = max(Decimal(0), confirmed - max_cost)
         excess = [
             Decimal(cost) - Decimal(reserved)
-            for cost, reserved in job.database.rows("SELECT cost_usd, reserved_usd FROM attempts")
+            for cost, reserved in job.ledger.database.rows(
+                "SELECT cost_usd, reserved_usd FROM attempts"
+            )
             if Decimal(cost) > Decimal(reserved)
         ]
         # Those under way together are no more than the workers.
@@ -319,7 +321,7 @@ def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_tex
     if not is_resumed:
         job.close()
     server = ModelServer(["no such address"] * 99)
-    with closing(Ledger(job.database.path, job.base_url)) as ledger:
+    with closing(Ledger(job.ledger.database.path, job.ledger.base_url)) as ledger:
         later = ledger.open_job("job", Counting(retry_failed=retries_failed))
         pool = buy(server, later, numbered(60)[1:], workers=4 if is_resumed else 1)
     assert len(server.asked) == (FAILURES_IN_A_ROW if parks else 59)
@@ -361,10 +363,10 @@ FULL = 2
 
 def test_every_attempt_is_committed_and_synced_before_it_is_sent(job: Job) -> None:
     outcomes = ["detailed", "503", "lost", "limited", "not sent", "refused"]
-    server = Auditor(job.database.path, outcomes)
+    server = Auditor(job.ledger.database.path, outcomes)
     buy(server, job, numbered(60), workers=8)
     assert server.unwritten == []
     assert server.sent.total() == 60 + 4
-    with job.database.transaction() as connection:
+    with job.ledger.database.transaction() as connection:
         asked = [connection.execute(f"PRAGMA {name}") for name in ("synchronous", "journal_mode")]
         assert [answer.fetchone()[0] for answer in asked] == [FULL, "wal"]

@@ -15,7 +15,6 @@ import msgspec
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.ledger import Job
-from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.paid.ledger.schema import (
     KEEP,
@@ -25,7 +24,6 @@ from pipeline.paid.ledger.schema import (
     CallEnded,
     RateRefusal,
     State,
-    address_of,
     pack,
     storable,
 )
@@ -90,7 +88,7 @@ class Journal:
         self._job = job
         self._key_fingerprint = key_fingerprint
         self._spare = spare
-        self._high_water = HighWaterMark(job.database)
+        self._high_water = job.ledger.high_water
         self._waiting: list[tuple[_Sent | _Ended, asyncio.Future[Any]]] = []
         self._flushing: asyncio.Task[None] | None = None
         # It starts now: later, the system may allow no more threads. An executor that cannot start
@@ -168,13 +166,13 @@ class Journal:
 
     def _commit(self, group: Sequence[_Sent | _Ended]) -> list[Any]:
         """Write a group; only its ends if the file is lost."""
-        database = self._job.database
+        database = self._job.ledger.database
         refusal = database.lost
         ends = [write for write in group if isinstance(write, _Ended)]
         sent = [] if refusal else [write for write in group if isinstance(write, _Sent)]
         if not ends and not sent:
             return [refusal] * len(group)
-        now = self._job.now()
+        now = self._job.ledger.now()
         attempts = self._attempts(sent, now)
         results = [(*_result(write.end), now, write.attempt) for write in ends]
         bodies = [(write.attempt, body) for write in ends if (body := _body(write.end)) is not None]
@@ -203,7 +201,7 @@ class Journal:
         """Return the last refusal for the rate limit, if there is one."""
         refusals = [write.refusal for write in ends if write.refusal is not None]
         return [
-            (address_of(self._job.base_url), self._key_fingerprint, slots, now + pause, now)
+            (self._job.ledger.address, self._key_fingerprint, slots, now + pause, now)
             for slots, pause, _ in refusals[-1:]
         ]
 
@@ -218,10 +216,10 @@ class Journal:
         """Write ends to the spare file; return whether that went well."""
         if self._spare is None:
             return False
-        now = self._job.now()
+        now = self._job.ledger.now()
         try:
             for ended in ends:
-                (attempt,) = self._job.database.rows(ATTEMPT, ended.attempt)
+                (attempt,) = self._job.ledger.database.rows(ATTEMPT, ended.attempt)
                 line = UnwrittenEnd(*attempt, now, *_result(ended.end), _body(ended.end))  # type: ignore[call-arg]
                 append_durably(self._spare, msgspec.json.encode(line) + b"\n")
         except (LedgerError, OSError, ValueError):  # also if the ledger has lost the attempt

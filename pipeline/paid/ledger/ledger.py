@@ -12,6 +12,7 @@ from pipeline.answers import System
 from pipeline.errors import LedgerError
 from pipeline.money import ZERO, known_total, times, total
 from pipeline.paid.ledger.database import Database
+from pipeline.paid.ledger.mark import HighWaterMark
 from pipeline.paid.ledger.room import place_of_spare, take_in
 from pipeline.paid.ledger.schema import (
     AT_ADDRESS,
@@ -169,45 +170,41 @@ class Job:
     """An open job, returned by `Ledger.open_job`. Every method may raise a `LedgerError`.
 
     Attributes:
-        database: the ledger's file.
-        base_url: the canonical base URL.
+        ledger: the ledger that it is in.
         number: its number in the ledger.
         opened_at: when it was opened, seconds since 1970.
-        now: returns the time, seconds since 1970.
         counting: which attempts count for its calls.
     """
 
-    database: Database
-    base_url: str
+    ledger: Ledger
     number: int
     opened_at: float
-    now: Callable[[], float]
     counting: Counting
 
     def note_rows(self, rows: Iterable[tuple[System, bytes, int]]) -> None:
         """Note the first row of calls (system, digest, row), unless they have one."""
         noted = [(self.number, *row) for row in sorted(rows)]  # neighbours share pages
-        with self.database.transaction() as connection:
+        with self.ledger.database.transaction() as connection:
             connection.executemany(NOTE_ROW, noted)
 
     def describe(self, source: str, output: str, rows: int) -> None:
         """Note where the table and its output are, and that a run has begun, for `open_jobs`."""
         values = (self.number, storable(source), storable(output), rows)
-        with self.database.transaction() as connection:
+        with self.ledger.database.transaction() as connection:
             connection.execute(DESCRIBE, values)
 
     def note_stop(self, reason: str) -> None:
         """Note why the run stopped before its end."""
-        with self.database.transaction() as connection:
-            connection.execute(STOP, (storable(reason), self.now(), self.number))
+        with self.ledger.database.transaction() as connection:
+            connection.execute(STOP, (storable(reason), self.ledger.now(), self.number))
 
     def close(self) -> None:
         """Note that the output is in place, and delete the first rows."""
-        close_jobs(self.database, [self.number], self.now())
+        close_jobs(self.ledger.database, [self.number], self.ledger.now())
 
     def delete(self) -> None:
         """Delete a job that sent nothing; attempts refer to any other one, which is an error."""
-        with self.database.transaction() as connection:
+        with self.ledger.database.transaction() as connection:
             for table in ("first_rows", "job_notes", "jobs"):
                 connection.execute(f"DELETE FROM {table} WHERE job_id = ?", (self.number,))  # noqa: S608
 
@@ -223,7 +220,9 @@ class Job:
         Calls for which it sent nothing that may cost have no cost.
         """
         numbers = [self.number] * 3
-        attempts = self.database.rows_of(digests, RESPONSES, *numbers, *self._counting(), system)
+        attempts = self.ledger.database.rows_of(
+            digests, RESPONSES, *numbers, *self._counting(), system
+        )
         last: dict[bytes, tuple[int, int, bytes, Decimal | None]] = {}
         paid: dict[bytes, list[Decimal | None]] = {}
         rows: dict[bytes, int | None] = {}
@@ -235,7 +234,7 @@ class Job:
                 paid.setdefault(digest, []).append(cost)
                 rows[digest] = row
         owned = {
-            digest: Owned(status, unpack(attempt, body, self.database.path), cost)
+            digest: Owned(status, unpack(attempt, body, self.ledger.database.path), cost)
             for digest, (attempt, status, body, cost) in last.items()
         }
         costs = {digest: Cost(rows[digest], known_total(prices)) for digest, prices in paid.items()}
@@ -243,7 +242,7 @@ class Job:
 
     def answered(self, system: System, digests: Sequence[bytes]) -> set[bytes]:
         """Return which calls the ledger answers for good: the keys of `owned`, much faster."""
-        rows = self.database.rows_of(digests, ANSWERED, *self._counting(), system)
+        rows = self.ledger.database.rows_of(digests, ANSWERED, *self._counting(), system)
         return {digest for (digest,) in rows}
 
     def was_answered(self) -> bool:
@@ -254,17 +253,17 @@ class Job:
         moved since another job, and every new text would be refused for good.
         """
         all_jobs = self.counting.retry_failed
-        column, value = ("endpoint", self.base_url) if all_jobs else ("job_id", self.number)
-        return bool(self.database.rows(WAS_ANSWERED.format(column), value))
+        column, value = ("endpoint", self.ledger.base_url) if all_jobs else ("job_id", self.number)
+        return bool(self.ledger.database.rows(WAS_ANSWERED.format(column), value))
 
     def first_rows(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Return the first rows of calls: where they are bought, and where their cost is shown."""
-        return dict(self.database.rows_of(digests, FIRST_ROWS, self.number, system))
+        return dict(self.ledger.database.rows_of(digests, FIRST_ROWS, self.number, system))
 
     def calls(self) -> CallCount:
         """Count the distinct calls noted so far."""
         values = (*self._counting(), *self._lost(), self.counting.most_lost, self.number)
-        [count] = self.database.rows(COUNT_CALLS, *values)
+        [count] = self.ledger.database.rows(COUNT_CALLS, *values)
         return CallCount(*map(int, count))
 
     def to_buy(
@@ -275,18 +274,18 @@ class Job:
         Returns:
             How many more lost answers each may have, and whether it was sent before, in any job.
         """
-        values = self.counting.most_lost, *self._lost(), self.base_url, *self._counting()
-        rows = self.database.rows_of(digests, TO_BUY, *values, self.number, system)
+        values = self.counting.most_lost, *self._lost(), self.ledger.base_url, *self._counting()
+        rows = self.ledger.database.rows_of(digests, TO_BUY, *values, self.number, system)
         return {(digest, row): (losses, bool(sent)) for digest, row, losses, sent in rows}
 
     def unattributed(self) -> Decimal:
         """Return what this job paid for calls that no longer have a row, US dollars."""
-        rows = self.database.rows(UNATTRIBUTED, self.number)
+        rows = self.ledger.database.rows(UNATTRIBUTED, self.number)
         return total(times(amount(cost), often) for cost, often in rows)
 
     def errors(self, system: System, digests: Sequence[bytes]) -> dict[bytes, str]:
         """Return the last attempt's error of calls that have no lasting answer from this job."""
-        rows = self.database.rows_of(digests, ERRORS, self.number, system)
+        rows = self.ledger.database.rows_of(digests, ERRORS, self.number, system)
         last = {digest: (state, error) for digest, state, error in rows}
         return {
             digest: error or INTERRUPTED
@@ -296,26 +295,26 @@ class Job:
 
     def unconfirmed(self, system: System, digests: Sequence[bytes]) -> dict[bytes, int]:
         """Count the lost answers of calls, in any job; calls without any are left out."""
-        return dict(self.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
+        return dict(self.ledger.database.rows_of(digests, UNCONFIRMED, *self._lost(), system))
 
     def highest_price(self) -> Decimal:
         """Return the highest price that a response to this job stated, US dollars."""
-        rows = self.database.rows(JOB_PRICES, self.number)
+        rows = self.ledger.database.rows(JOB_PRICES, self.number)
         return max((amount(cost) for (cost,) in rows), default=ZERO)
 
     def money(self) -> Tally:
         """Add up the attempts so far."""
-        return tally_of(self.database.rows(JOB_ATTEMPTS, self.number))
+        return tally_of(self.ledger.database.rows(JOB_ATTEMPTS, self.number))
 
     def _counting(self) -> tuple[str, int, float, float]:
         """Return the parameters of `COUNTS`."""
         max_age = self.counting.max_age
         since = 0.0 if max_age is None else self.opened_at - max_age
-        return self.base_url, self.number, since, self._failures_since()
+        return self.ledger.base_url, self.number, since, self._failures_since()
 
     def _lost(self) -> tuple[str, int, float]:
         """Return the parameters of `LOST`."""
-        return self.base_url, self.number, self._failures_since()
+        return self.ledger.base_url, self.number, self._failures_since()
 
     def _failures_since(self) -> float:
         return self.opened_at if self.counting.retry_failed else 0.0
@@ -393,7 +392,9 @@ class Ledger:
 
     Attributes:
         base_url, now: as above.
+        address: the base URL without the name of a language model.
         database: the file.
+        high_water: its last attempt, as noted outside it.
         spare: the path of the file for answers that cannot be written.
 
     Raises:
@@ -403,10 +404,11 @@ class Ledger:
     def __init__(self, path: Path, base_url: str, now: Callable[[], float] = time.time) -> None:
         self.base_url = base_url
         self.now = now
-        self._address = address_of(base_url)
-        self._at_address = len(self._address) + 1, f"{self._address}#"  # parameters of AT_ADDRESS
+        self.address = address_of(base_url)
+        self._at_address = len(self.address) + 1, f"{self.address}#"  # parameters of AT_ADDRESS
         self.database = Database(path)
-        self.spare = place_of_spare(path, self._address)
+        self.high_water = HighWaterMark(self.database)
+        self.spare = place_of_spare(path, self.address)
         try:
             take_in(self.database, self.spare)  # without it, a held call would not be bought at all
         except BaseException:
@@ -427,12 +429,12 @@ class Ledger:
             row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
             number, opened_at = row
             connection.execute(FORGET_ROWS, (number,))
-        return self._job(number, opened_at, counting)
+        return Job(self, number, opened_at, counting)
 
     def find_job(self, identity: str) -> Job | None:
         """Return the open job with an identity; None if there is none."""
         for number, opened_at in self.database.rows(OPENED, self.base_url, identity):
-            return self._job(number, opened_at, EVERYTHING)
+            return Job(self, number, opened_at, EVERYTHING)
         return None
 
     def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
@@ -441,7 +443,7 @@ class Ledger:
         The ledger must have no other job open.
         """
         self.database.use_own_first_rows()
-        job = self.find_job(identity) or self._job(NO_JOB, self.now(), counting)
+        job = self.find_job(identity) or Job(self, NO_JOB, self.now(), counting)
         return replace(job, counting=counting)
 
     def prices(self, most: Decimal) -> tuple[Decimal, Decimal] | None:
@@ -482,7 +484,7 @@ class Ledger:
 
     def last_refusal(self, key_fingerprint: str) -> RateRefusal | None:
         """Return the last refusal for the rate limit; None without one."""
-        rows = self.database.rows(REFUSAL, self._address, key_fingerprint)
+        rows = self.database.rows(REFUSAL, self.address, key_fingerprint)
         if not rows:
             return None
         if not all(isinstance(value, int | float) for value in rows[0]):
@@ -493,6 +495,3 @@ class Ledger:
             )
         slots, paused_until, learned_at = rows[0]
         return RateRefusal(slots, paused_until - learned_at, learned_at)
-
-    def _job(self, number: int, opened_at: float, counting: Counting) -> Job:
-        return Job(self.database, self.base_url, number, opened_at, self.now, counting)

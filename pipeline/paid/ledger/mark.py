@@ -81,10 +81,13 @@ class HighWaterMark:
 
     Args:
         ledger: the ledger.
+
+    Attributes:
+        ledger: as above.
     """
 
     def __init__(self, ledger: Database | Snapshot) -> None:
-        self._ledger = ledger
+        self.ledger = ledger
         self._path = str(ledger.path.resolve())
         self._file: Path | None = None
 
@@ -95,13 +98,12 @@ class HighWaterMark:
         be older than the ledger, which does no harm.
         """
         with suppress(OSError):  # the ledger is more important
-            self._file = self._file or self._place()
-            if self._file is None:
+            if (file := self._find_file()) is None:
                 return
-            self._file.parent.mkdir(parents=True, exist_ok=True)
-            with os.fdopen(os.open(self._file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT, 0o600), "w") as opened:
                 mark = json.dumps(asdict(LedgerMark(self._path, attempt, sent_at)))
-                file.write(mark + " " * ROOM)
+                opened.write(mark + " " * ROOM)
 
     def check(self) -> None:
         """Check that a ledger, which may have no attempts yet, is no older copy.
@@ -109,14 +111,16 @@ class HighWaterMark:
         Raises:
             LedgerError: it is, or it cannot be read.
         """
-        mark, file, last = None, self._place(), LedgerMark.of(self._ledger)
-        if file is not None:
-            with suppress(OSError, ValueError):  # there is none, or only a part of it
-                mark = LedgerMark.read(json.loads(file.read_bytes()))
-        if mark is None or file is None or last is None or mark.is_in(self._ledger):
+        if (file := self._find_file()) is None:
             return
-        with Snapshot(self._ledger.path) as now:  # a run may have written it since it was opened
-            if mark.is_in(now):
+        mark = None
+        with suppress(OSError, ValueError):  # there is none, or only a part of it
+            mark = LedgerMark.read(json.loads(file.read_bytes()))
+        if mark is None or mark.is_in(self.ledger):
+            return
+        last = LedgerMark.of(self.ledger)
+        with Snapshot(self.ledger.path) as now:  # a run may have written it since it was opened
+            if last is None or mark.is_in(now):
                 return
         # At least one is missing, also if others took their numbers.
         missing = how_many(max(1, mark.last_attempt - last.last_attempt), "attempt")
@@ -129,13 +133,15 @@ class HighWaterMark:
             f"one: rm {quote(str(file))}",
         )
 
-    def _place(self) -> Path | None:
+    def _find_file(self) -> Path | None:
         """Return the path of the file; None before the first attempt, or without a home."""
-        for (first,) in self._ledger.rows(FIRST):
-            named = f"{self._path}\n{first}".encode("utf-8", "surrogateescape")
-            with suppress(SettingsError):
-                return machine_folder() / "ledgers" / f"{sha256(named).hexdigest()[:16]}.json"
-        return None
+        if self._file is None:
+            for (first,) in self.ledger.rows(FIRST):
+                named = f"{self._path}\n{first}".encode("utf-8", "surrogateescape")
+                name = f"{sha256(named).hexdigest()[:16]}.json"
+                with suppress(SettingsError):
+                    self._file = machine_folder() / "ledgers" / name
+        return self._file
 
 
 Marked: TypeAlias = tuple[AnyPath, LedgerMark]
@@ -164,13 +170,14 @@ def check_there(ledger: Path, marks: Sequence[Marked]) -> None:
             raise _other_ledger(f"There is no ledger {ledger}", ledger, marks[0], "everything")
 
 
-def check_marks(ledger: Database, marks: Sequence[Marked]) -> None:
+def check_marks(high_water: HighWaterMark, marks: Sequence[Marked]) -> None:
     """Check that a ledger is the one that outputs were bought with, and no older copy.
 
     Raises:
         LedgerError: it is another one, or an older copy.
     """
-    HighWaterMark(ledger).check()
+    high_water.check()
+    ledger = high_water.ledger
     for marked in marks:
         if not marked[1].is_in(ledger):
             problem = f"{ledger.path} is another ledger, or an older copy"

@@ -62,7 +62,7 @@ def test_a_failure_reaches_every_waiter_and_the_next_write_works(
         sending = (journal.record_attempt(call, RESERVED) for call in calls(5))
         return await asyncio.gather(*sending, return_exceptions=True)
 
-    with job.database.transaction() as connection:
+    with job.ledger.database.transaction() as connection:
         pass
     connection.execute("PRAGMA query_only = ON")
     failures = asyncio.run(main())
@@ -88,7 +88,7 @@ async def test_what_comes_while_a_group_is_written_goes_with_the_next(
     job: Job, journal: Journal
 ) -> None:
     statements: list[str] = []
-    with job.database.transaction() as connection:
+    with job.ledger.database.transaction() as connection:
         connection.set_trace_callback(statements.append)
         first = asyncio.create_task(journal.record_attempt(ROAD, RESERVED))
         await asyncio.sleep(0.01)  # it is on its way, and cannot be written yet
@@ -123,7 +123,7 @@ def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Jour
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "ODD\\ud800"}
     job.describe("in\udcff.csv", "out\udcff.csv", 1)
     job.note_stop("in\udcff.csv")
-    notes = job.database.rows("SELECT input, output, stopped FROM job_notes")
+    notes = job.ledger.database.rows("SELECT input, output, stopped FROM job_notes")
     assert [*notes] == [("in\\udcff.csv", "out\\udcff.csv", "in\\udcff.csv")]
 
 
@@ -133,7 +133,7 @@ async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_fo
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         journal = Journal(job, FINGERPRINT, spare)
         attempt = await journal.record_attempt(ROAD, RESERVED)
-        with job.database.transaction() as connection:
+        with job.ledger.database.transaction() as connection:
             connection.execute("DELETE FROM attempts")
         async with asyncio.timeout(5):
             with pytest.raises(ValueError, match="not under way"):
@@ -141,7 +141,7 @@ async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_fo
 
 
 def fill_up(job: Job) -> None:
-    with job.database.transaction() as connection:
+    with job.ledger.database.transaction() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
 
@@ -178,7 +178,7 @@ def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, 
     assert "The next run takes over what is kept there." in error.hint
     lines = filter(None, place.read_text().splitlines())
     assert [json.loads(line)["attempt"] for line in lines] == [1, 2, 3]
-    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+    with closing(Ledger(job.ledger.database.path, BASE_URL)) as opened:
         assert opened.recover(FINGERPRINT) == 0
     money = job.money()
     assert (money.confirmed, money.unconfirmed, money.unknown) == (2 * PRICE, 0, 1)
@@ -195,7 +195,7 @@ def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger,
     first, second, third = filter(None, place.read_bytes().split(b"\n"))
     other = json.loads(second) | {"sent_at": 1.0}
     place.write_bytes(b"\n".join([first, json.dumps(other).encode(), third[:-9]]))
-    with closing(Ledger(job.database.path, BASE_URL)) as opened:
+    with closing(Ledger(job.ledger.database.path, BASE_URL)) as opened:
         assert opened.recover(FINGERPRINT) == 2
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
 

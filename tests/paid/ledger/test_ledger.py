@@ -73,8 +73,8 @@ def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
         stranger = ledger.open_plan("others", Counting(max_age=1))
         note(stranger, "road")
         assert stranger.calls() == CallCount(1, 1)
-    assert list(job.database.rows("SELECT identity FROM jobs")) == [("tenders",)]
-    assert list(job.database.rows("SELECT count(*) FROM first_rows")) == [(1,)]
+    assert list(job.ledger.database.rows("SELECT identity FROM jobs")) == [("tenders",)]
+    assert list(job.ledger.database.rows("SELECT count(*) FROM first_rows")) == [(1,)]
 
 
 def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
@@ -126,7 +126,7 @@ def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
 def test_what_is_asked_for_a_batch_does_not_read_the_whole_ledger(job: Job, name: str) -> None:
     query = getattr(ledger_module, name).replace(":digests", "?")
     values = [0] * query.count("?")
-    plan = [step[3] for step in job.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
+    plan = [step[3] for step in job.ledger.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
     assert any("digest=?" in step for step in plan)
     assert [step for step in plan if "SCAN" in step and "subquery" not in step] == []
     if name == "COUNT_CALLS":
@@ -153,14 +153,14 @@ def test_an_attempt_that_no_ledger_can_have_is_of_another_one(
     ledger: Ledger, journal: Journal, number: int
 ) -> None:
     buy(journal)
-    check_marks(ledger.database, marked())
+    check_marks(ledger.high_water, marked())
     with pytest.raises(LedgerError, match="another ledger"):
-        check_marks(ledger.database, marked(last_attempt=number))
+        check_marks(ledger.high_water, marked(last_attempt=number))
 
 
 def test_the_path_in_a_manifest_does_not_control_the_terminal(ledger: Ledger) -> None:
     with pytest.raises(LedgerError, match=r"the ledger /old l\.db\. This") as caught:
-        check_marks(ledger.database, marked(path="/old\x1b\n\ud800l.db"))
+        check_marks(ledger.high_water, marked(path="/old\x1b\n\ud800l.db"))
     assert caught.value.message.isprintable()
 
 
