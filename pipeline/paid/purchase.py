@@ -168,10 +168,10 @@ class PaidPurchase(Purchase):
         self, batches: Iterable[Batch], estimate: Estimate, begun: Callable[[], object]
     ) -> Parked | None:
         service = self._service
-        url, key, wait = service.endpoint, service.key_fingerprint, service.wait
+        address, key, wait = self._ledger.address, service.key_fingerprint, service.wait
         with ExitStack() as held:
-            held.enter_context(buyer_lock(url, key, wait))
-            held.enter_context(ledger_lock(service.ledger, url, wait))
+            held.enter_context(buyer_lock(address, key, wait))
+            held.enter_context(ledger_lock(service.ledger, address, wait))
             self._ledger.recover(service.key_fingerprint)
             spare_path = self._ledger.spare
             spare = held.enter_context(spare_file(service.ledger, spare_path, service.workers))

@@ -43,9 +43,9 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for all language models at an address",
-        "name = _name(address_of(endpoint), key_fingerprint)",
-        "name = _name(endpoint, key_fingerprint)",
-        "tests/paid/ledger/test_ledger.py::test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open",
+        "address, key, wait = self._ledger.address,",
+        "address, key, wait = self._ledger.base_url,",
+        "tests/paid/test_language_models.py::test_one_model_at_an_address_is_bought_from_at_a_time",
     ),
     Protection(
         "no code but a candidate is ever returned",

@@ -100,13 +100,13 @@ PROTECTIONS = (
     ),
     Protection(
         "one buyer for each key",
-        "            held.enter_context(buyer_lock(url, key, wait))\n",
+        "            held.enter_context(buyer_lock(address, key, wait))\n",
         "",
         "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),
     Protection(
         "one buyer for each ledger",
-        "            held.enter_context(ledger_lock(service.ledger, url, wait))\n",
+        "            held.enter_context(ledger_lock(service.ledger, address, wait))\n",
         "",
         "tests/paid/test_purchase.py::test_while_another_run_holds_a_lock_nothing_is_sent",
     ),

@@ -19,8 +19,10 @@ import pipeline
 from pipeline.answers import Matched
 from pipeline.classification.summary import Summary
 from pipeline.engine import Engine
-from pipeline.errors import SettingsError
+from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger.database import Snapshot
+from pipeline.paid.ledger.ledger import Ledger
+from pipeline.paid.ledger.locks import buyer_lock, ledger_lock
 from pipeline.paid.verify import problems
 from tests.paid.chat_server import DISTINCT, TEXTS, ChatServer, chatting
 from tests.paid.command_line import CommandLine, tender_pipeline
@@ -155,6 +157,21 @@ def test_two_models_at_one_address_share_the_days_limit_and_no_answers(tmp_path:
     assert (
         frame["confirmed_usd"].sum() == server.charged - spent == some(summary.paid).confirmed_usd
     )
+
+
+def test_one_model_at_an_address_is_bought_from_at_a_time(tmp_path: Path) -> None:
+    server = ChatServer(KEY)
+    with chatting(tmp_path, server) as user:
+        service = user.service
+        Ledger(service.ledger, service.endpoint).close()  # a lock is beside it
+        locks = (
+            buyer_lock(service.base_url, service.key_fingerprint, wait=False),
+            ledger_lock(service.ledger, service.base_url, wait=False),
+        )
+        for lock in locks:
+            with lock, pytest.raises(LedgerError, match="Another"):
+                user.run()
+    assert not server.asked
 
 
 def test_changed_prices_change_no_old_cost(tmp_path: Path) -> None:

@@ -16,7 +16,6 @@ from pathlib import Path
 from pipeline.errors import LedgerError, reason
 from pipeline.files.paths import machine_folder
 from pipeline.paid.ledger.database import folder_of_locks
-from pipeline.paid.ledger.schema import address_of
 from pipeline.wording import LEDGER, option
 
 WAIT = f"Wait for it with {option('wait', True)}, or "
@@ -32,11 +31,11 @@ MOST_TRIES = 1_000
 log = logging.getLogger(__name__)
 
 
-def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> AbstractContextManager[None]:
+def buyer_lock(address: str, key_fingerprint: str, wait: bool) -> AbstractContextManager[None]:
     """Lock a key at an address, for this user on this machine, whatever the ledger.
 
     Args:
-        endpoint: the canonical base URL, or a language model there.
+        address: the canonical base URL, without the name of a language model.
         key_fingerprint: names the key.
         wait: whether to wait for another buyer to end.
 
@@ -44,12 +43,11 @@ def buyer_lock(endpoint: str, key_fingerprint: str, wait: bool) -> AbstractConte
         LedgerError: another process buys with this key, or the lock cannot be created.
         SettingsError: the user has no home folder for the lock.
     """
-    name = _name(address_of(endpoint), key_fingerprint)
-    path = machine_folder() / "locks" / f"buyer-{name}.lock"
+    path = machine_folder() / "locks" / f"buyer-{_name(address, key_fingerprint)}.lock"
     return _hold(path, "Another run is buying with this key.", WAIT + LATER, wait)
 
 
-def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManager[None]:
+def ledger_lock(ledger: Path, address: str, wait: bool) -> AbstractContextManager[None]:
     """Lock a ledger for buying from an address.
 
     The lock file is beside the ledger, so that buyers with other keys, and on other machines that
@@ -57,13 +55,12 @@ def ledger_lock(ledger: Path, endpoint: str, wait: bool) -> AbstractContextManag
 
     Args:
         ledger: the ledger's file, which exists.
-        endpoint: the canonical base URL, or a language model there.
+        address: the canonical base URL, without the name of a language model.
         wait: whether to wait for another buyer to end.
 
     Raises:
         LedgerError: another process buys for this ledger, or the lock cannot be created.
     """
-    address = address_of(endpoint)
     message = (
         f"Another process uses the ledger {ledger} for {address}: a run with another key, or "
         "ledger settle or prune."

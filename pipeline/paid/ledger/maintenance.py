@@ -190,6 +190,6 @@ def _take_locks(
     with ExitStack() as locks:
         for base_url, identity in sorted(jobs):
             locks.enter_context(job_lock(path, base_url, identity, wait, message))
-        for base_url in sorted(set(map(address_of, base_urls))):  # once for all models there
-            locks.enter_context(ledger_lock(path, base_url, wait))
+        for address in sorted(set(map(address_of, base_urls))):  # once for all models there
+            locks.enter_context(ledger_lock(path, address, wait))
         yield

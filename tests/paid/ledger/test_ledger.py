@@ -15,7 +15,7 @@ from pipeline.paid.ledger import ledger as ledger_module
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
 from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
-from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
+from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
 from pipeline.paid.ledger.schema import (
@@ -220,20 +220,8 @@ def test_a_buyer_recovers_what_a_killed_run_with_another_model_left(
         assert ledger.spent_since(FINGERPRINT, 0).at_risk == RESERVED
 
 
-def test_one_model_is_bought_from_at_a_time_and_jobs_of_both_may_be_open(path: Path) -> None:
+def test_jobs_of_two_models_may_be_open(path: Path) -> None:
     with closing(Ledger(path, SMALL)):
-        pass
-    with buyer_lock(SMALL, FINGERPRINT, wait=False):
-        for endpoint in (LARGE, PLAIN):
-            with pytest.raises(LedgerError), buyer_lock(endpoint, FINGERPRINT, wait=False):
-                pass
-        with buyer_lock(f"{PLAIN}/x#small-1", FINGERPRINT, wait=False):
-            pass
-    with (
-        ledger_lock(path, SMALL, wait=False),
-        pytest.raises(LedgerError, match=rf"for {PLAIN}:"),
-        ledger_lock(path, LARGE, wait=False),
-    ):
         pass
     with job_lock(path, SMALL, "tenders", wait=False), job_lock(path, LARGE, "tenders", wait=False):
         pass
@@ -256,7 +244,7 @@ def test_old_answers_of_two_models_are_pruned_under_one_lock(path: Path, clock: 
             job.close()
     prune = partial(prune_by_hand, path, 1_500.0, ["cpv"], wait=False)
     with (
-        ledger_lock(path, LARGE, wait=False),
+        ledger_lock(path, PLAIN, wait=False),
         pytest.raises(LedgerError, match="Another process"),
     ):
         prune()
