@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 from typing import Literal, TypeAlias
@@ -187,11 +187,6 @@ def is_file_at(path: Path, file: os.stat_result) -> bool:
         return os.path.samestat(path.stat(), file)
     except OSError:
         return False
-
-
-def first_gone(files: Iterable[tuple[Path, os.stat_result]]) -> Path | None:
-    """Return the first of some open files that is no longer at its path; None if all are."""
-    return next((path for path, file in files if not is_file_at(path, file)), None)
 
 
 def stamp(path: AnyPath) -> tuple[int, int, int] | None:

@@ -12,7 +12,7 @@ from threading import RLock
 from typing import Any
 
 from pipeline.errors import LedgerError, reason
-from pipeline.files.paths import first_gone, is_file_at, machine_folder
+from pipeline.files.paths import is_file_at, machine_folder
 from pipeline.files.sqlite import connect, has_log
 from pipeline.paid.ledger.schema import (
     OWN_FIRST_ROWS,
@@ -93,9 +93,10 @@ class Place:
 
     def loss(self) -> LedgerError | None:
         """Return the error if the file or its log is no longer there; this takes microseconds."""
-        gone = first_gone(self._files)
-        if gone is None:
+        lost = [path for path, file in self._files if not is_file_at(path, file)]
+        if not lost:
             return None
+        gone = lost[0]
         happened = f"lost its file {gone.name}"
         if gone == self._path:
             happened = "was replaced by another file" if gone.exists() else "was moved or deleted"
