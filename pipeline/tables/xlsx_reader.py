@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -37,6 +38,8 @@ from pipeline.tables.texts import (
     own_name,
 )
 from pipeline.wording import excel_option, listed, marked, quoted
+
+log = logging.getLogger(__name__)
 
 HEADER_WITHIN = 100
 """Rows in which the column names are looked for."""
@@ -105,6 +108,9 @@ class XlsxReader(FileReader):
             other_sheets = listed([sheet.name for sheet in book.sheets if sheet.name != self.sheet])
             sheets = f"other sheets ({other_sheets}), " if other_sheets else ""
             self.beside_values = f"{sheets}formats and formulas of the workbook"
+            seen = [sheet.name for sheet in book.sheets if not sheet.hidden]
+            if len(seen) > 1 and not options.sheet:
+                log.info("%s: sheet %s of %s is read", path.name, quoted(self.sheet), listed(seen))
             try:
                 cell_texts = find_cell_texts(names, text_columns, self._where)
             except InputError as error:

@@ -295,6 +295,10 @@ def test_what_a_csv_file_cannot_hold_of_a_workbook_is_said_by_plan_and_run(
             caplog.clear()
             assert command(verb, "t.xlsx", "--output", name) == 0
             assert (f"t.xlsx: left out: {beside}" in caplog.messages) == is_said
+            assert "t.xlsx: sheet 'Tenders' of 'Tenders', 'Prices' is read" in caplog.messages
+    caplog.clear()
+    assert command("run", "t.xlsx", "--sheet", "Tenders", "--output", "o.xlsx") == 0
+    assert not any("is read" in message for message in caplog.messages)
     for output in ("-", "o.csv"):
         caplog.clear()
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(Path("t.xlsx").read_bytes())))
