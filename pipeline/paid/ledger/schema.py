@@ -36,10 +36,6 @@ EVERY_STATE: tuple[State, ...] = tuple(
     state for some in get_args(State) for state in get_args(some)
 )
 
-WINDOW = 13
-"""zlib's window is 2 to the power of this: 8 KiB, more than almost every response has. To clear the
-usual 32 KiB takes as long as to compress a response."""
-
 INTERRUPTED = "INTERRUPTED"
 """The error of an attempt whose process ended before its answer was recorded."""
 
@@ -171,11 +167,6 @@ def text_digests(texts: Iterable[str]) -> list[bytes]:
 def storable(text: str) -> str:
     """Escape lone surrogates, as in the name of a file that is not UTF-8: SQLite refuses them."""
     return text.encode("utf-8", "backslashreplace").decode()
-
-
-def pack(body: bytes) -> bytes:
-    """Return a response as the ledger keeps it."""
-    return zlib.compress(body, wbits=WINDOW)
 
 
 def unpack(attempt: int, body: Any, ledger: Path) -> bytes:
