@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 
@@ -426,15 +426,14 @@ class Ledger:
         """
         with self.database.transaction() as connection:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
-            row = connection.execute(OPENED, (self.base_url, identity)).fetchone()
-            number, opened_at = row
+            number, opened_at = connection.execute(OPENED, (self.base_url, identity)).fetchone()
             connection.execute(FORGET_ROWS, (number,))
         return Job(self, number, opened_at, counting)
 
-    def find_job(self, identity: str) -> Job | None:
+    def find_job(self, identity: str, counting: Counting = EVERYTHING) -> Job | None:
         """Return the open job with an identity; None if there is none."""
         for number, opened_at in self.database.rows(OPENED, self.base_url, identity):
-            return Job(self, number, opened_at, EVERYTHING)
+            return Job(self, number, opened_at, counting)
         return None
 
     def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
@@ -443,8 +442,7 @@ class Ledger:
         The ledger must have no other job open.
         """
         self.database.use_own_first_rows()
-        job = self.find_job(identity) or Job(self, NO_JOB, self.now(), counting)
-        return replace(job, counting=counting)
+        return self.find_job(identity, counting) or Job(self, NO_JOB, self.now(), counting)
 
     def prices(self, most: Decimal) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""
