@@ -28,7 +28,7 @@ def open_regular(path: Path) -> BufferedReader:
 def read_text(path: Path, most: int = TEXT_BYTES) -> str:
     """Read a small text file, or an open pipe such as ``<(...)``.
 
-    The largest size is in bytes.
+    The largest size is in bytes. A byte order mark, as editors of Windows write, is left out.
 
     Raises:
         OSError: the file is neither, is too large, or cannot be read.
@@ -38,7 +38,7 @@ def read_text(path: Path, most: int = TEXT_BYTES) -> str:
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(f"it has more than {most:,} bytes")
-    return content.decode("utf-8")
+    return content.decode("utf-8-sig")
 
 
 def read_toml(path: Path, parse_float: Callable[[str], Any] = float) -> dict[str, Any]:

@@ -105,6 +105,11 @@ def test_a_small_text_is_not_read_beyond_its_bound(tmp_path: Path) -> None:
         read_text(tmp_path / "a.txt", most=3)
 
 
+def test_a_byte_order_mark_is_no_part_of_a_small_text(tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text("key = 1", "utf-8-sig")
+    assert read_toml(tmp_path / "a.toml") == {"key": 1}
+
+
 def test_endless_nesting_is_not_toml(tmp_path: Path) -> None:
     (tmp_path / "a.toml").write_text("a = " + "[" * 100_000, "utf-8")
     with pytest.raises(ValueError, match="nested too deeply"):
