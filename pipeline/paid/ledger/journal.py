@@ -170,17 +170,17 @@ class Journal:
 
     def _commit(self, group: Sequence[_Sent | _Ended]) -> list[Any]:
         """Write a group; only its ends if the file is lost."""
-        database = self._job.ledger.database
-        refusal = database.lost
+        database, now = self._job.ledger.database, self._job.ledger.now()
+        attempts = self._attempts([write for write in group if isinstance(write, _Sent)], now)
         ends = [write for write in group if isinstance(write, _Ended)]
-        sent = [] if refusal else [write for write in group if isinstance(write, _Sent)]
-        if not ends and not sent:
-            return [refusal] * len(group)
-        now = self._job.ledger.now()
-        attempts = self._attempts(sent, now)
         results = [(*_result(write.end), now, write.attempt) for write in ends]
         bodies = [(write.attempt, body) for write in ends if (body := _body(write.end)) is not None]
         lessons = self._lessons(ends, now)
+        refusal = database.lost
+        if refusal and not ends:
+            return [refusal] * len(group)
+        if refusal:
+            attempts = []
         with database.transaction() as connection:
             connection.executemany(INSERT, attempts)
             (last,) = connection.execute(LAST).fetchone()
@@ -189,9 +189,9 @@ class Journal:
                 raise ValueError(f"Of these attempts one is not under way: {numbers}.")
             connection.executemany(KEEP, bodies)
             connection.executemany(LEARN, lessons)
-        if sent:
+        if attempts:
             self._high_water.note(last, now)
-        left = iter(range(last - len(sent) + 1, last + 1))
+        left = iter(range(last - len(attempts) + 1, last + 1))
         return [None if isinstance(write, _Ended) else refusal or next(left) for write in group]
 
     def _attempts(self, writes: Sequence[_Sent], now: float) -> list[tuple[object, ...]]:
