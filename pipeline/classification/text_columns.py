@@ -133,14 +133,15 @@ def likeliest(sample: pa.RecordBatch, but: Collection[str]) -> str | None:
 
 
 def scores(sample: pa.RecordBatch) -> dict[str, float]:
-    """Return how likely the columns hold text, 0 for those without words."""
+    """Return how likely the columns hold text, 0 without words; of one name, the best column."""
     names = sample.schema.names
     # The titles of codes, such as those of an output of this tool, do not say what was bought.
     of_codes = {f"{name.removesuffix('code')}title" for name in names if name.endswith("_code")}
-    return {
-        name: _score(column.to_pylist()) if name not in of_codes and is_text(column.type) else 0.0
-        for name, column in zip(names, sample.columns, strict=True)
-    }
+    best = dict.fromkeys(names, 0.0)
+    for name, column in zip(names, sample.columns, strict=True):
+        if name not in of_codes and is_text(column.type):
+            best[name] = max(best[name], _score(column.to_pylist()))
+    return best
 
 
 def _score(values: Iterable[str | None]) -> float:

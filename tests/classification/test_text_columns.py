@@ -73,6 +73,9 @@ def test_the_likeliest_column_has_other_words_in_each_row() -> None:
     assert likeliest(sample(cpv_title=titles), []) == "cpv_title"
     views = pa.array(TABLE["title"], pa.string_view())
     assert likeliest(sample(title=views), ["id"]) == "title"
+    names = ["id", "Text", "Text"]
+    twice = pa.RecordBatch.from_arrays([["a word"] * 9, titles, [None] * 9], names)
+    assert likeliest(twice, []) == "Text", "also if a second column of the name is empty"
 
 
 @pytest.mark.parametrize(("worded", "told"), [(0, True), (2, True), (3, False), (10, False)])
