@@ -37,10 +37,10 @@ from pipeline.wording import listed, quoted
 
 ENCODINGS = (
     *("utf-8", "cp1252", "cp1250", "cp1257", "latin1", "cp850"),
-    *("cp949", "cp932", "gb18030", "big5", "cp1255", "cp1256", "cp1253", "cp1251"),
+    *("cp949", "cp932", "gb18030", "big5", "cp1255", "cp1256", "cp1251", "cp1253"),
 )
 """Usual encodings of tables: UTF-8, the Latin ones of Windows and DOS, and those of other scripts.
-Of the latter, the ones that read fewer files come first."""
+Of the latter, those that take fewer words for theirs come first."""
 
 WORD = re.compile(rb"[A-Za-z\x80-\xff]*[\x80-\xff][A-Za-z\x80-\xff]*")
 """A word with letters beyond ASCII, of many scripts."""
@@ -209,11 +209,15 @@ def _is_not_utf_8(word: bytes) -> bool:
 
 
 def _is_likely(word: str) -> bool:
-    """Return whether a word has only letters of one script, in a Latin one some of ASCII."""
+    """Return whether a word has only letters of one script, in a Latin one some of ASCII.
+
+    After the first letter, all are small, or all are capitals.
+    """
     begins = {unicodedata.name(char, "").partition(" ")[0] for char in word}
     scripts = {EAST_ASIAN.get(begin, begin) for begin in begins}
     is_foreign = scripts == {"LATIN"} and not any(char.isascii() for char in word)
-    return word.isalpha() and len(word) > 1 == len(scripts) and not is_foreign
+    has_one_case = word[1:] in (word[1:].lower(), word[1:].upper())
+    return word.isalpha() and len(word) > 1 == len(scripts) and not is_foreign and has_one_case
 
 
 def not_utf_8(path: Path, where: str, error: UnicodeDecodeError) -> InputError:
