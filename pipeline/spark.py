@@ -96,15 +96,9 @@ def classify(
         InputError: the frame lacks a text column, or Arrow cannot hold one of its columns.
         LedgerError, ParkedError: see `pipeline.classify`.
     """
-    options: dict[str, Any] = {
-        "systems": systems,
-        "top": top,
-        "min_confidence": min_confidence,
-        "roll_up": roll_up,
-        "explain": explain,
-        "column_prefix": column_prefix,
-        "language": language,
-    }
+    options: dict[str, Any] = {**locals()}
+    for name in ("frame", "text_columns", "models", "service", "partial"):
+        del options[name]
     _check_frame(frame)
     classifier = Classifier(text_columns=text_columns, models=models, **options)
     if service is None:

@@ -22,6 +22,7 @@ import pipeline
 import pipeline.spark
 from pipeline import wording
 from pipeline.arguments import shortened
+from pipeline.cli.options import DialectOptions
 from pipeline.cli.run_options import PaidOptions, RunOptions
 from pipeline.errors import ParkedError
 from pipeline.settings import Settings
@@ -195,6 +196,16 @@ def test_an_evaluation_takes_a_list_with_one_system_only() -> None:
             pipeline.evaluate(FRAME, system=wrong, text_columns="title")
 
 
+OF_THE_COMMAND = {
+    field.name for options in (DialectOptions, PaidOptions) for field in fields(options)
+}
+OF_THE_COMMAND |= {"input_paths", "output_format", "report", "metrics_file", "as_json", "quiet"}
+OF_THE_COMMAND |= {"log_format"}
+"""Options of `run` that are no arguments of `classify`, or those of what is passed to it."""
+
+OF_OUTPUTS = {"output", "overwrite", "partial"}
+OF_WHOLE_TABLES = {"jobs", "limit_rows", "decisions", "fail_if_no_match"}
+
 DIFFERENT = {"jobs"}
 """On the command line, the size of the table decides how many processes there are."""
 
@@ -215,22 +226,26 @@ def plain(default: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("options", "function"),
+    ("options", "function", "lacking"),
     [
-        (RunOptions, pipeline.classify),
-        (RunOptions, pipeline.Classifier),
-        (RunOptions, pipeline.spark.classify),
-        (RunOptions, Settings),
-        (PaidOptions, pipeline.PaidService),
+        (RunOptions, pipeline.classify, OF_THE_COMMAND),
+        (RunOptions, pipeline.Classifier, OF_THE_COMMAND | OF_OUTPUTS | OF_WHOLE_TABLES),
+        (
+            RunOptions,
+            pipeline.spark.classify,
+            OF_THE_COMMAND | OF_OUTPUTS - {"partial"} | OF_WHOLE_TABLES,
+        ),
+        (RunOptions, Settings, OF_THE_COMMAND | OF_OUTPUTS),
+        (PaidOptions, pipeline.PaidService, {"api_key_file", "yes"}),
     ],
-    ids=lambda each: each.__name__,
+    ids=["classify", "Classifier", "spark.classify", "Settings", "PaidService"],
 )
-def test_an_argument_has_the_default_of_its_option(
-    options: type, function: Callable[..., Any]
+def test_an_option_is_an_argument_with_its_default(
+    options: type, function: Callable[..., Any], lacking: set[str]
 ) -> None:
     here, there = declared(options), signature(function).parameters
+    assert {field.name for field in fields(options)} - there.keys() == lacking
     both = here.keys() & there.keys() - DIFFERENT
-    assert len(both) > 8
     assert {name: plain(here[name]) for name in both} == {
         name: plain(there[name].default) for name in both
     }

@@ -44,21 +44,21 @@ class FileWriter:
 
     @property
     def replaced_characters(self) -> int:
-        """See `pipeline.tables.formats.Writer`."""
+        """See `pipeline.tables.table.Writer`."""
         return self.writer.replaced_characters
 
     def write(self, batch: Batch, columns: Sequence[NewColumn]) -> None:
-        """See `pipeline.tables.formats.Writer`."""
+        """See `pipeline.tables.table.Writer`."""
         with translated(self.path):
             self.writer.write(batch, columns)
 
     def close(self, metadata: dict[str, str]) -> None:
-        """See `pipeline.tables.formats.Writer`."""
+        """See `pipeline.tables.table.Writer`."""
         with translated(self.path):
             self.writer.close(metadata)
 
     def abort(self) -> None:
-        """See `pipeline.tables.formats.Writer`."""
+        """See `pipeline.tables.table.Writer`."""
         with translated(self.path):  # closing a Parquet file writes its footer
             self.writer.abort()
 

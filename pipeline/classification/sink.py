@@ -25,7 +25,7 @@ def default_output(
 ) -> Path:
     """Return the default path of an output.
 
-    It is ``outputs/<stem>.classified.<format>``, or ``outputs/<stem>.classified.sample-N.<format>``
+    It is ``outputs/<stem>.classified.<suffix>``, or ``outputs/<stem>.classified.sample-N.<suffix>``
     for a sample of N rows.
     """
     stem, suffix, compression = split_suffixes(source)

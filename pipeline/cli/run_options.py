@@ -198,7 +198,7 @@ class RunOptions(PaidOptions, DialectOptions):
     output: AnyPath | None = option(
         "Where the enriched table goes: a path, an address such as s3://bucket/out.csv, or - for "
         "standard output. The folder of the outputs if there are several inputs.  "
-        "[default: outputs/<name>.classified.<format>, or - if INPUT is -]",
+        "[default: outputs/<name>.classified.<suffix>, or - if INPUT is -]",
         OUTPUT,
     )
     text_columns: tuple[str, ...] = option(

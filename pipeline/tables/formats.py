@@ -83,7 +83,13 @@ SUFFIXES = {suffix: name for name, each in TABLE_FORMATS.items() for suffix in e
 
 
 class TableModule(Protocol):
-    """What the module of a format has. Each takes all arguments, and uses those that it needs."""
+    """What the module of a format has. Each takes all arguments, and uses those that it needs.
+
+    A reader opens its file with `open_regular`, whatever the name, and reads it again from its
+    beginning for each pass, in batches of at most `BATCH_ROWS` rows and about `BATCH_CHARS`. A file
+    that is damaged, or of another kind (`refuse_other_contents`), is an `InputError`. A writer
+    keeps the values and types of the input, and gets metadata once all rows are written.
+    """
 
     def open_reader(
         self, path: Path, text_columns: Sequence[str], csv: CsvOptions, excel: ExcelOptions, /
