@@ -16,7 +16,7 @@ import numpy as np
 from pipeline.answers import SYSTEMS, Matched, System
 from pipeline.codes import find_code, shipped, titles_by_language
 from pipeline.engine import Engine
-from pipeline.engine.text.cleaning import Words
+from pipeline.engine.text.cleaning import WordPattern
 from workshop.acceptance import Judgement, Verdict
 from workshop.recipe import TEXTS, batches, phrases, read_settings
 
@@ -153,7 +153,7 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def count_words(texts: Iterable[str], times: int = 1) -> Counter[str]:
     """Return how often words are written in texts, in lower case and with their accents."""
-    pattern, found = Words(r"[^\W\d_]{2,40}"), Counter[str]()
+    pattern, found = WordPattern(r"[^\W\d_]{2,40}"), Counter[str]()
     for text in texts:
         for word in pattern.findall(text[:START_OF_TEXT].lower()):
             found[word] += times

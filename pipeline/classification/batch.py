@@ -98,7 +98,7 @@ def outcomes(
         EngineError: a process of the engine died.
     """
     started = time.monotonic()
-    earlier = [EarlierRuns(file, request) for file in files]
+    earlier = [EarlierOutput(file, request) for file in files]
     spent = [before.cost_usd for before in earlier]
     whole = total(spent)
     for number, before in enumerate(earlier):
@@ -122,7 +122,7 @@ def plans(
     """
     plans_by_file: dict[AnyPath, Plan] = {}
     failures: dict[AnyPath, PipelineError] = {}
-    earlier = [EarlierRuns(file, request) for file in files]
+    earlier = [EarlierOutput(file, request) for file in files]
     for before in earlier:
         try:
             plans_by_file[before.file.path] = before.plan()
@@ -146,7 +146,7 @@ def severity(code: int) -> int:
     return SEVERITY.index(code) if code in SEVERITY else len(SEVERITY)
 
 
-def remaining_limit(earlier: Iterable[EarlierRuns], request: Request) -> Decimal | None:
+def remaining_limit(earlier: Iterable[EarlierOutput], request: Request) -> Decimal | None:
     """Return what the jobs of all files leave of their cost limit, US dollars; None without one.
 
     Raises:
@@ -193,7 +193,7 @@ def _with_limit_of_all(outcome: FileOutcome, request: Request, spent: Decimal) -
     return replace(outcome, summary=replace(summary, parked=parked))
 
 
-def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary]) -> FileOutcome:
+def _run_one(before: EarlierOutput, request: Request, run: Callable[[Job], Summary]) -> FileOutcome:
     file = before.file
     try:
         if done := before.done:
@@ -211,7 +211,7 @@ def _run_one(before: EarlierRuns, request: Request, run: Callable[[Job], Summary
     return FileOutcome(file, "done", code, cost, summary, summary.too_few_matches(share))
 
 
-def _skip(before: EarlierRuns, done: Manifest) -> FileOutcome:
+def _skip(before: EarlierOutput, done: Manifest) -> FileOutcome:
     file, settings = before.file, before.request.settings
     failed = done["exit_state"] != "complete"
     failures = f"; some calls failed, and {RETRY} tries them once more" if failed else ""
@@ -228,8 +228,8 @@ def _cost(summary: Summary) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True)
-class EarlierRuns:
-    """What earlier runs did for a file."""
+class EarlierOutput:
+    """What earlier runs wrote for a file, and paid for it."""
 
     file: InputFile
     request: Request

@@ -36,7 +36,7 @@ from pipeline.wording import OUTPUT, THEN_RUN_AGAIN
 
 
 @dataclass(slots=True)
-class FileWriter:
+class OutputWriter:
     """A writer that raises disk errors as output errors, which name the output's path."""
 
     writer: Writer
@@ -66,7 +66,7 @@ class FileWriter:
 @contextmanager
 def temporary_writer(
     name: str, output_format: Format, reader: Reader, new_fields: Sequence[pa.Field]
-) -> Iterator[tuple[FileWriter, Path]]:
+) -> Iterator[tuple[OutputWriter, Path]]:
     """Open a temporary file for a table that is sent elsewhere when it is complete.
 
     The suffix of its name may ask for compression.
@@ -78,7 +78,7 @@ def temporary_writer(
         temporary = Path(folder) / name
         with translated(temporary):
             made = open_writer(temporary, name, output_format, reader, new_fields)
-        writer = FileWriter(made, temporary)
+        writer = OutputWriter(made, temporary)
         try:
             yield writer, temporary
         except BaseException:
@@ -162,7 +162,7 @@ class FileSink(Sink):
                 writer = open_writer(temporary, target.name, self.output_format, reader, new_fields)
             try:
                 commit = partial(_commit, temporary, target, replaces)
-                yield Draft(FileWriter(writer, self.path), commit)
+                yield Draft(OutputWriter(writer, self.path), commit)
             except BaseException:
                 with suppress(Exception):
                     writer.abort()

@@ -21,7 +21,7 @@ from pipeline.classification.source import Data, Source, given_path
 from pipeline.classification.source import in_memory as table_in_memory
 from pipeline.classification.summary import Plan, Summary
 from pipeline.classification.text_columns import few_words, first_rows, suggesting
-from pipeline.classification.write import Observe, Tally, write
+from pipeline.classification.write import Observe, RowCounts, write
 from pipeline.decisions.decisions import NO_DECISIONS, Decisions
 from pipeline.errors import LedgerError, PipelineError
 from pipeline.files.cloud import Storage
@@ -393,10 +393,14 @@ class Stages:
     def _stopped(self, parked: Parked) -> Summary:
         """Return what a job has done that writes no table."""
         self._note_ledger()
-        return self._summary(Tally.of(self.settings.systems), parked)
+        return self._summary(RowCounts.of(self.settings.systems), parked)
 
     def _summary(
-        self, tally: Tally, parked: Parked | None, output: AnyPath | None = None, replaced: int = 0
+        self,
+        tally: RowCounts,
+        parked: Parked | None,
+        output: AnyPath | None = None,
+        replaced: int = 0,
     ) -> Summary:
         paid = self.purchase.paid()
         return Summary(

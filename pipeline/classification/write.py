@@ -131,7 +131,7 @@ Table = TypeVar("Table", bound=Batch)
 
 
 @dataclass(slots=True)
-class Tally:
+class RowCounts:
     """Running counts of the written rows.
 
     Attributes:
@@ -145,7 +145,7 @@ class Tally:
     to_check: int = 0
 
     @classmethod
-    def of(cls, systems: Iterable[System]) -> Tally:
+    def of(cls, systems: Iterable[System]) -> RowCounts:
         """Return an empty tally."""
         return cls(dict.fromkeys(systems, SystemSummary()))
 
@@ -194,9 +194,9 @@ def write(
     observe: Observe = lambda _batch, _answers: None,
     decisions: Decisions = NO_DECISIONS,
     marks: CellMarks | None = None,
-) -> Tally:
+) -> RowCounts:
     """Ask the matcher for the answers of each batch and write the rows, in their order."""
-    tally = Tally.of(settings.systems)
+    tally = RowCounts.of(settings.systems)
     for batch, answers in classify_batches(batches, matcher, settings, decisions):
         columns = new_columns(settings, answers)
         writer.write(batch, columns)

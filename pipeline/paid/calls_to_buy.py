@@ -8,7 +8,7 @@ import msgspec
 
 from pipeline.answers import Match, System
 from pipeline.decisions.decisions import NO_DECISIONS, Decisions
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.ledger.schema import Call, text_digest, text_digests
 from pipeline.tables.table import Batch
 
@@ -43,7 +43,7 @@ class CallsToBuy:
     """
 
     def __init__(
-        self, job: Job, systems: Sequence[System], decisions: Decisions = NO_DECISIONS
+        self, job: LedgerJob, systems: Sequence[System], decisions: Decisions = NO_DECISIONS
     ) -> None:
         self._job = job
         self._systems = systems

@@ -12,7 +12,7 @@ from pipeline.answers import Answer, BatchAnswers, Failed, Matched, Pending, Sys
 from pipeline.cache import Cache
 from pipeline.paid.client.outcomes import Answered, Refused, WrongPrice
 from pipeline.paid.client.responses import read_response
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.ledger.schema import INTERRUPTED, Cost, Owned, text_digests
 
 OF_THE_RUN = frozenset({"UNAUTHORIZED", "INSUFFICIENT_BALANCE", "RATE_LIMIT_EXCEEDED"})
@@ -36,7 +36,7 @@ class LedgerMatcher:
         down: the systems that the run left out, with the error of each.
     """
 
-    def __init__(self, job: Job, systems: Sequence[System]) -> None:
+    def __init__(self, job: LedgerJob, systems: Sequence[System]) -> None:
         self.down: Mapping[System, str] = {}
         self._job = job
         self._systems = systems

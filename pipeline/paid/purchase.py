@@ -31,7 +31,7 @@ from pipeline.paid.client.responses import LETTERS
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger.checks import check_usable
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.paid.ledger.locks import buyer_lock, job_lock, ledger_lock
 from pipeline.paid.ledger.mark import LedgerMark, check_marks, check_there, marks_in
 from pipeline.paid.ledger.room import spare_file
@@ -84,7 +84,7 @@ class PaidPurchase(Purchase):
                 opened.enter_context(lock)
             check_usable(self._ledger.database)
             open_job = self._ledger.open_plan if plan_only else self._ledger.open_job
-            self._job: Job = open_job(identity, service.counting)
+            self._job: LedgerJob = open_job(identity, service.counting)
             self._opened = opened.pop_all()
         self._earlier_runs = EarlierRuns(self._ledger, service)
         self._calls = CallsToBuy(self._job, settings.systems, decisions)
@@ -127,7 +127,7 @@ class PaidPurchase(Purchase):
         return Estimate(distinct, to_buy, low, high, seconds, held, pause, money_left, allowed)
 
     def describe(self, source: str, output: str, rows: int) -> None:
-        """Note the job's table in the ledger; see `Job.describe`."""
+        """Note the job's table in the ledger; see `LedgerJob.describe`."""
         self._job.describe(source, output, rows)
 
     def buy(
@@ -362,7 +362,7 @@ class EarlierRuns:
     ledger: Ledger
     service: PaidService
 
-    def cost_left(self, job: Job) -> dict[Limited, Decimal]:
+    def cost_left(self, job: LedgerJob) -> dict[Limited, Decimal]:
         """Return what the cost limits leave, US dollars: of the day, the month and the job."""
         limits: dict[Limited, Decimal] = {
             allowance.period: allowance.left for allowance in self._allowances()
@@ -373,7 +373,7 @@ class EarlierRuns:
             limits["job"] = max(ZERO, job_left)
         return limits
 
-    def budget(self, job: Job) -> Budget:
+    def budget(self, job: LedgerJob) -> Budget:
         """Create the budget of a run; only the ledger's one buyer may call this.
 
         Args:

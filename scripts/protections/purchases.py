@@ -182,8 +182,8 @@ PROTECTIONS = (
     ),
     Protection(
         "no older copy of the ledger is used after a run parked before it wrote its output",
-        "        self._note_ledger()\n        return self._summary(Tally",
-        "        return self._summary(Tally",
+        "        self._note_ledger()\n        return self._summary(RowCounts",
+        "        return self._summary(RowCounts",
         "tests/paid/test_ledger_of_an_output.py"
         "::test_the_same_ledger_continues_a_run_that_parked_before_it_wrote_an_output",
     ),

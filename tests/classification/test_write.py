@@ -24,7 +24,7 @@ from pipeline.answers import (
     System,
 )
 from pipeline.classification.columns import never_ok, new_columns, review_under
-from pipeline.classification.write import RollUp, Tally, roll_ups, translations
+from pipeline.classification.write import RollUp, RowCounts, roll_ups, translations
 from pipeline.codes import load
 from pipeline.engine.model import model_folder, save
 from pipeline.settings import Settings
@@ -181,7 +181,7 @@ ANSWERS: Sequence[Sequence[Answer | None]] = [
 
 def test_the_figures_of_rows_add_up() -> None:
     settings = Settings(systems=("cpv", "psc"))
-    tally = Tally.of(settings.systems)
+    tally = RowCounts.of(settings.systems)
     for answers in [*ANSWERS, *ANSWERS]:
         tally.add(new_columns(settings, {"cpv": answers, "psc": answers[::-1]}))
     assert tally.rows == 16

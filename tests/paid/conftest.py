@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from pipeline.paid import pool
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.service.accounts import Accounts
 from tests.paid.command_line import CommandLine
 from tests.paid.ledger.buying import BASE_URL
@@ -42,7 +42,7 @@ def no_backoff(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Iterator[Job]:
+def job(tmp_path: Path) -> Iterator[LedgerJob]:
     ledger = Ledger(tmp_path / "ledger.db", BASE_URL)
     yield ledger.open_job("job")
     ledger.close()

@@ -19,7 +19,7 @@ from pipeline.paid.client.client import Client
 from pipeline.paid.client.outcomes import Lost, NotSent, Received, Reply
 from pipeline.paid.client.throttle import Throttle
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import MAX_PRICE, Budget
 from pipeline.paid.policy import RunProgress
@@ -133,7 +133,7 @@ def _failure(error: str) -> bytes:
     return json.dumps({"success": False, "error": error, "message": ""}).encode()
 
 
-def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
+def orders(job: LedgerJob, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
     """Yield what is still to be bought, as a purchase does."""
     for text in dict.fromkeys(texts):
         digest = text_digest(text)
@@ -144,7 +144,7 @@ def orders(job: Job, texts: Sequence[str], most: int) -> Iterator[CallToBuy]:
 
 def buy(
     server: ModelServer,
-    job: Job,
+    job: LedgerJob,
     wanted: list[CallToBuy],
     *,
     workers: int = 1,

@@ -15,7 +15,7 @@ from pipeline.cli.output.run import describe, describe_files
 from pipeline.paid import calls_to_buy
 from pipeline.paid.calls_to_buy import CallsToBuy
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.service import PaidService
 from pipeline.purchases import Estimate, Limited
@@ -27,7 +27,7 @@ FIRST = {text: ROWS.index(text) for text in ROWS if text}
 
 
 @pytest.fixture
-def journal(job: Job) -> Journal:
+def journal(job: LedgerJob) -> Journal:
     return Journal(job, FINGERPRINT)
 
 
@@ -39,7 +39,7 @@ def ordered(orders: CallsToBuy) -> list[tuple[str, int]]:
     return [(each.call.text, each.losses) for each in orders.of(batches())]
 
 
-def noted(job: Job, journal: Journal) -> None:
+def noted(job: LedgerJob, journal: Journal) -> None:
     """Note the table's calls; two of them are owned, and one was lost once."""
     job.note_rows(("cpv", text_digest(text), row) for text, row in FIRST.items())
     for text in ("road", "quay"):
@@ -50,7 +50,9 @@ def noted(job: Job, journal: Journal) -> None:
 TO_BUY = [("bridge", 2), ("tunnel", 2), ("lock", 2), ("dam", 1)]
 
 
-def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journal: Journal) -> None:
+def test_what_was_bought_since_the_estimate_is_not_bought_again(
+    job: LedgerJob, journal: Journal
+) -> None:
     noted(job, journal)
     orders = CallsToBuy(job, ("cpv",))
     buy(journal, call=Call("cpv", "tunnel"))
@@ -59,7 +61,7 @@ def test_what_was_bought_since_the_estimate_is_not_bought_again(job: Job, journa
 
 
 def test_what_failed_before_comes_last(
-    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    job: LedgerJob, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     noted(job, journal)
     buy(journal, FREE, Call("cpv", "bridge"))
@@ -72,7 +74,7 @@ def test_what_failed_before_comes_last(
 
 @pytest.mark.parametrize("waiting", [1, 2, 100])
 def test_a_call_is_noted_at_its_first_row(
-    job: Job, monkeypatch: pytest.MonkeyPatch, waiting: int
+    job: LedgerJob, monkeypatch: pytest.MonkeyPatch, waiting: int
 ) -> None:
     monkeypatch.setattr(calls_to_buy, "MOST_WAITING", waiting)
     rows = ["road", "", "bridge", "road", "tunnel", "quay", "road", "bridge", "lock", "dam"]

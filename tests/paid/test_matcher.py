@@ -15,7 +15,7 @@ from pipeline.classification.corrections import decisions_in
 from pipeline.money import ZERO
 from pipeline.paid import matcher as matcher_module
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.paid.ledger.schema import Call, CallEnded
 from pipeline.paid.matcher import LedgerMatcher
 from tests.decisions.samples import chose, nothing_fits, write
@@ -31,7 +31,7 @@ def answer(code: str) -> CallEnded:
 
 
 @pytest.fixture
-def job(tmp_path: Path) -> Iterator[Job]:
+def job(tmp_path: Path) -> Iterator[LedgerJob]:
     with closing(Ledger(tmp_path / "ledger.db", BASE_URL)) as ledger:
         job = ledger.open_job("tenders")
         note(job, "road", "", "bridge", "road", "lost", "free", "never", "road", "bridge", "free")
@@ -65,17 +65,17 @@ EXPECTED: list[Answer | None] = [
 ]
 
 
-def answers(job: Job) -> list[Answer | None]:
+def answers(job: LedgerJob) -> list[Answer | None]:
     found = LedgerMatcher(job, ("cpv",)).answers(BATCHES)
     return [one for batch in found for one in batch["cpv"]]
 
 
-def test_a_call_shows_its_cost_in_its_first_row(job: Job) -> None:
+def test_a_call_shows_its_cost_in_its_first_row(job: LedgerJob) -> None:
     assert answers(job) == EXPECTED
 
 
 def test_dropped_answers_are_read_again_without_their_cost(
-    job: Job, monkeypatch: pytest.MonkeyPatch
+    job: LedgerJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(matcher_module, "MOST_BYTES", 0)
     assert answers(job) == EXPECTED

@@ -17,7 +17,7 @@ from pipeline.answers import System
 from pipeline.money import ZERO, plain, total
 from pipeline.paid import pool as pool_module
 from pipeline.paid.client.outcomes import Reply
-from pipeline.paid.ledger.ledger import Counting, Job, Ledger
+from pipeline.paid.ledger.ledger import Counting, Ledger, LedgerJob
 from pipeline.paid.ledger.schema import Call, text_digest
 from pipeline.paid.limits import TYPICAL_HIGH, TYPICAL_LOW
 from pipeline.paid.policy import FAILURES_IN_A_ROW
@@ -66,7 +66,7 @@ def test_the_money_adds_up_and_no_received_answer_is_bought_again(
         } == set(texts)
 
 
-def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: Job) -> None:
+def test_an_error_of_one_worker_does_not_lose_the_answers_of_others(job: LedgerJob) -> None:
     def breaks() -> None:
         if len(server.asked) == 3:
             raise RuntimeError("a bug")
@@ -105,7 +105,7 @@ NOT_JSON = "the body is not JSON, or not all of it arrived"
     ],
 )
 def test_a_run_parks_when_more_than_single_texts_fail(
-    job: Job, script: list[str], calls: int, asked: int, said: str
+    job: LedgerJob, script: list[str], calls: int, asked: int, said: str
 ) -> None:
     server = ModelServer(script)
     pool = buy(server, job, numbered(calls))
@@ -115,14 +115,14 @@ def test_a_run_parks_when_more_than_single_texts_fail(
     assert pool.parked is None or pool.parked.exit_code == (7 if "limited" in script else 6)
 
 
-def test_one_worker_asks_in_the_order_of_the_rows(job: Job) -> None:
+def test_one_worker_asks_in_the_order_of_the_rows(job: LedgerJob) -> None:
     server = ModelServer(["503", "refused", "limited", "lost", "internal"])
     wanted = numbered(9)
     buy(server, job, wanted)
     assert list(dict.fromkeys(server.asked)) == [order.call for order in wanted]
 
 
-def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
+def test_until_one_call_is_understood_they_go_one_at_a_time(job: LedgerJob) -> None:
     server = ModelServer(["internal", "refused", "refused", "detailed"])
     under_way: list[int] = []
     server.before = lambda: under_way.append(len(server.asked) - len(server.told))
@@ -131,7 +131,7 @@ def test_until_one_call_is_understood_they_go_one_at_a_time(job: Job) -> None:
     assert max(under_way) > 2
 
 
-def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: Job) -> None:
+def test_an_attempt_that_waits_for_its_slot_has_reserved_nothing_yet(job: LedgerJob) -> None:
     server = ModelServer([])
     buy(server, job, numbered(6), workers=3, rate=Rate(2, 60), max_cost=Decimal("0.00055"))
     assert len(server.asked) == 4
@@ -190,7 +190,7 @@ def test_a_limit_at_the_plans_high_figure_completes_and_one_at_the_low_is_kept(
             assert Decimal(spent) + Decimal(more) > max_cost
 
 
-def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
+def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: LedgerJob) -> None:
     server = ModelServer(["detailed", "price 0.010000000000000001"])
     pool = buy(server, job, numbered(9), workers=3)
     assert some(pool.parked).exit_code == 5
@@ -202,7 +202,7 @@ def test_an_absurd_price_is_recorded_as_it_is_and_parks(job: Job) -> None:
     assert len(server.told) == len(server.asked)
 
 
-def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: Job) -> None:
+def test_a_price_that_cannot_be_used_parks_and_is_unknown(job: LedgerJob) -> None:
     server = ModelServer(["detailed", "price -1"])
     pool = buy(server, job, numbered(9))
     assert some(pool.parked).exit_code == 5
@@ -241,7 +241,7 @@ def test_an_overshoot_is_reported_and_no_more_than_the_excess_of_what_was_under_
             assert (said in pool.parked.message) == (over > 0)
 
 
-def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
+def test_a_stop_ends_a_long_pause_at_once(job: LedgerJob) -> None:
     server = ModelServer(["detailed", "wait for 9999"])
     pool = buy(server, job, numbered(5), stop_after=30)
     assert pool.parked == STOP
@@ -249,7 +249,7 @@ def test_a_stop_ends_a_long_pause_at_once(job: Job) -> None:
     assert server.ended_after < 31
 
 
-def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
+def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: LedgerJob) -> None:
     server = ModelServer(["detailed", *["503", "not sent"] * TRIES])
     first, failing, last = numbered(3)
     pool = buy(server, job, [first, failing])
@@ -261,7 +261,7 @@ def test_a_call_that_keeps_failing_is_left_to_the_next_run(job: Job) -> None:
 
 
 @pytest.mark.parametrize("workers", [1, 4])
-def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) -> None:
+def test_a_service_that_is_down_for_hours_parks_the_run(job: LedgerJob, workers: int) -> None:
     server = ModelServer(["detailed", *["503 for 9999"] * workers])
     pool = buy(server, job, numbered(9), workers=workers, longest_pause=3600.0)
     assert pool.parked and pool.parked.exit_code == 7
@@ -274,7 +274,7 @@ def test_a_service_that_is_down_for_hours_parks_the_run(job: Job, workers: int) 
 
 @pytest.mark.parametrize("understood", [0, 1])
 def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_left(
-    job: Job, understood: int
+    job: LedgerJob, understood: int
 ) -> None:
     server = ModelServer(["detailed"] * understood + ["not sent"] * TRIES)
     pool = buy(server, job, numbered(understood + 1))
@@ -288,7 +288,7 @@ def test_a_service_that_nobody_reaches_at_the_end_parks_however_few_calls_are_le
 
 
 def test_a_service_that_says_to_wait_no_time_is_not_pressed(
-    job: Job, monkeypatch: pytest.MonkeyPatch
+    job: LedgerJob, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 1.0)
     server = ModelServer(["detailed", *["wait for 0"] * 99])
@@ -301,7 +301,7 @@ def test_a_service_that_says_to_wait_no_time_is_not_pressed(
 @pytest.mark.parametrize("down", ["503", "billed 503"])
 @pytest.mark.parametrize("asked", [90, 9999])
 def test_a_service_that_is_down_is_given_the_time_that_it_asks_for_even_if_it_charges(
-    job: Job, down: str, asked: int
+    job: LedgerJob, down: str, asked: int
 ) -> None:
     server = ModelServer(["detailed", f"{down} for {asked}"])
     pool = buy(server, job, numbered(2), longest_pause=3600)
@@ -315,7 +315,7 @@ def test_a_service_that_is_down_is_given_the_time_that_it_asks_for_even_if_it_ch
     [(True, False, False), (False, False, True), (False, True, False)],
 )
 def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_texts_that_failed(
-    job: Job, is_resumed: bool, retries_failed: bool, parks: bool
+    job: LedgerJob, is_resumed: bool, retries_failed: bool, parks: bool
 ) -> None:
     buy(ModelServer([]), job, numbered(1))
     if not is_resumed:
@@ -328,7 +328,7 @@ def test_a_base_url_that_answered_other_jobs_may_be_wrong_by_now_but_not_for_tex
     assert (pool.parked is not None) == parks
 
 
-def test_a_text_that_is_too_long_and_charged_costs_that(job: Job) -> None:
+def test_a_text_that_is_too_long_and_charged_costs_that(job: LedgerJob) -> None:
     (order,) = numbered(1)
     buy(ModelServer(["413 charged"]), job, [order])
     assert job.money().confirmed == Decimal("0.00005")
@@ -361,7 +361,7 @@ FULL = 2
 """SQLite syncs its log at every commit; at 1 only now and then, at 0 never."""
 
 
-def test_every_attempt_is_committed_and_synced_before_it_is_sent(job: Job) -> None:
+def test_every_attempt_is_committed_and_synced_before_it_is_sent(job: LedgerJob) -> None:
     outcomes = ["detailed", "503", "lost", "limited", "not sent", "refused"]
     server = Auditor(job.ledger.database.path, outcomes)
     buy(server, job, numbered(60), workers=8)

@@ -16,7 +16,7 @@ from pipeline.answers import System
 from pipeline.interruption import Work
 from pipeline.paid import pool as pool_module
 from pipeline.paid.client.outcomes import Reply
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.runner import StopRequest, buy_in_thread
 from pipeline.purchases import Parked
 from pipeline.rate import AUTHENTICATED, Rate
@@ -110,7 +110,7 @@ class Display:
         return [note for _, _, note in self.told]
 
 
-def shown(server: ModelServer, job: Job, calls: int, **terms: Any) -> Display:
+def shown(server: ModelServer, job: LedgerJob, calls: int, **terms: Any) -> Display:
     """Buy some calls; return what was displayed."""
     display = Display()
     usual: dict[str, Any] = {"rate": AUTHENTICATED, "workers": 8}
@@ -119,14 +119,16 @@ def shown(server: ModelServer, job: Job, calls: int, **terms: Any) -> Display:
 
 
 @pytest.mark.parametrize(("calls", "most_s"), [(99, 120), (100, 120), (101, 200)])
-def test_a_job_that_fits_into_the_limit_is_not_spread(job: Job, calls: int, most_s: float) -> None:
+def test_a_job_that_fits_into_the_limit_is_not_spread(
+    job: LedgerJob, calls: int, most_s: float
+) -> None:
     server = ModelServer([])
     shown(server, job, calls)
     by_workers = calls * 2.1 / 8
     assert server.ended_after < (by_workers + 10 if calls <= 100 else most_s)
 
 
-def test_all_calls_are_counted_with_their_rate_and_the_time_left(job: Job) -> None:
+def test_all_calls_are_counted_with_their_rate_and_the_time_left(job: LedgerJob) -> None:
     display = shown(ModelServer([]), job, 150)
     ended, rates = 0, 0
     for at, calls, note in display.told:
@@ -140,7 +142,7 @@ def test_all_calls_are_counted_with_their_rate_and_the_time_left(job: Job) -> No
     assert re.search(r"\d+ s left", display.notes[-3])
 
 
-def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
+def test_a_pause_that_the_service_asks_for_is_counted_down(job: LedgerJob) -> None:
     display = shown(ModelServer(["detailed", "wait for 9999"]), job, 5, stop_after=100)
     waiting = [note for note in display.notes if "asked to wait" in note]
     assert len(waiting) > 90
@@ -149,7 +151,7 @@ def test_a_pause_that_the_service_asks_for_is_counted_down(job: Job) -> None:
 
 
 def test_a_service_that_is_down_is_shown_as_down_and_logged_once(
-    job: Job, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    job: LedgerJob, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(pool_module, "FIRST_BACKOFF", 8.0)
     caplog.set_level("INFO")
@@ -164,14 +166,14 @@ def test_a_service_that_is_down_is_shown_as_down_and_logged_once(
     ]
 
 
-def test_a_wait_for_the_limit_is_shown_with_its_end(job: Job) -> None:
+def test_a_wait_for_the_limit_is_shown_with_its_end(job: LedgerJob) -> None:
     display = shown(ModelServer([]), job, 12, rate=Rate(10, 3600.0))
     waiting = [note for note in display.notes if "the rate limit allows the next call in" in note]
     assert len(waiting) > 1000
     assert all(re.search(r"\d (s|min|h) left", note) for note in waiting)
 
 
-def test_a_slow_answer_and_a_stop_are_shown(job: Job) -> None:
+def test_a_slow_answer_and_a_stop_are_shown(job: LedgerJob) -> None:
     class Slow(ModelServer):
         async def send(self, system: System, text: str, candidates: object = ()) -> Reply:
             await asyncio.sleep(40)

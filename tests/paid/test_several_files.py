@@ -19,7 +19,7 @@ from pipeline.classification import batch, job
 from pipeline.cli import main
 from pipeline.errors import OutputError
 from pipeline.money import plain
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from tests.cli.several_files import states
 from tests.forking import Process
 from tests.paid.command_line import CommandLine, folder_of
@@ -85,7 +85,7 @@ def test_the_time_is_that_of_all_files(
 
 def killed_before_its_job_is_closed() -> None:
     """Run the command line, which is killed when the output of a file is in place."""
-    pytest.MonkeyPatch().setattr(Job, "close", lambda _: os.kill(os.getpid(), signal.SIGKILL))
+    pytest.MonkeyPatch().setattr(LedgerJob, "close", lambda _: os.kill(os.getpid(), signal.SIGKILL))
     main()
 
 
@@ -210,15 +210,15 @@ def test_a_file_that_changes_before_its_turn_is_not_taken_for_done(
     folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder.run("--max-cost", "1")
-    costs = vars(batch.EarlierRuns)["cost_usd"].fget
+    costs = vars(batch.EarlierOutput)["cost_usd"].fget
 
-    def changing(before: batch.EarlierRuns) -> Any:
+    def changing(before: batch.EarlierOutput) -> Any:
         cost = costs(before)
         if before.file.path.name == "b.csv":
             before.file.path.write_text("description\nanother text\n")  # type: ignore[union-attr]
         return cost
 
-    monkeypatch.setattr(batch.EarlierRuns, "cost_usd", property(changing))
+    monkeypatch.setattr(batch.EarlierOutput, "cost_usd", property(changing))
     assert states(folder.run("--max-cost", "1")[1]) == ["skipped", "done", "skipped"]
 
 

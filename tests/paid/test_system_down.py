@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 
 from pipeline.answers import SYSTEMS
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.policy import FAILURES_IN_A_ROW
 from pipeline.paid.pool import TRIES
 from tests.paid.command_line import CommandLine
@@ -33,7 +33,7 @@ REFUSED = '{"success": false, "error": "UNAUTHORIZED", "message": "Not your syst
     ],
 )
 def test_the_others_are_bought_and_it_is_left_out_by_name(
-    job: Job, how: str, error: str, most: int, workers: int, caplog: pytest.LogCaptureFixture
+    job: LedgerJob, how: str, error: str, most: int, workers: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.WARNING)
     server = ModelServer([], {"psc": how})
@@ -48,7 +48,7 @@ def test_the_others_are_bought_and_it_is_left_out_by_name(
 
 
 @pytest.mark.parametrize("how", ["unauthorized", "503 for 9999"])
-def test_the_first_system_of_a_table_may_be_the_one(job: Job, how: str) -> None:
+def test_the_first_system_of_a_table_may_be_the_one(job: LedgerJob, how: str) -> None:
     server = ModelServer([], {"cpv": how})
     pool = buy(server, job, in_all_systems(3), longest_pause=3600.0)
     assert pool.parked is None
@@ -57,7 +57,7 @@ def test_the_first_system_of_a_table_may_be_the_one(job: Job, how: str) -> None:
     assert sum(call.system == "cpv" for call in server.asked) == 1
 
 
-def test_a_first_answer_that_cannot_be_read_does_not_hold_up_the_others(job: Job) -> None:
+def test_a_first_answer_that_cannot_be_read_does_not_hold_up_the_others(job: LedgerJob) -> None:
     pool = buy(ModelServer(["unreadable"]), job, in_all_systems(3))
     assert pool.parked is None
     assert pool.down == {}
@@ -74,7 +74,7 @@ def test_a_first_answer_that_cannot_be_read_does_not_hold_up_the_others(job: Job
     ],
 )
 def test_if_none_is_left_the_run_parks_and_does_not_speak_of_single_ones(
-    job: Job, how: str, exit_code: int, most: int, caplog: pytest.LogCaptureFixture
+    job: LedgerJob, how: str, exit_code: int, most: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     server = ModelServer([], dict.fromkeys(SYSTEMS, how))
     pool = buy(server, job, in_all_systems(ROWS), longest_pause=3600.0)
@@ -83,7 +83,7 @@ def test_if_none_is_left_the_run_parks_and_does_not_speak_of_single_ones(
     assert "left out" not in caplog.text
 
 
-def test_if_the_others_go_down_after_it_the_run_parks(job: Job) -> None:
+def test_if_the_others_go_down_after_it_the_run_parks(job: LedgerJob) -> None:
     server = ModelServer(["detailed"] * 45 + ["503"] * 999, {"psc": "503"})
     pool = buy(server, job, in_all_systems(99))
     assert [*pool.down] == ["psc"]
@@ -91,7 +91,7 @@ def test_if_the_others_go_down_after_it_the_run_parks(job: Job) -> None:
     assert len(server.asked) == 45 + 2 * FAILURES_IN_A_ROW
 
 
-def test_a_few_failures_of_the_others_beside_it_do_not_park(job: Job) -> None:
+def test_a_few_failures_of_the_others_beside_it_do_not_park(job: LedgerJob) -> None:
     server = ModelServer((["detailed"] * 12 + ["503"] * 3) * 99, {"psc": "503"})
     pool = buy(server, job, in_all_systems(ROWS))
     assert pool.parked is None
@@ -99,7 +99,7 @@ def test_a_few_failures_of_the_others_beside_it_do_not_park(job: Job) -> None:
     assert sum(call.system != "psc" for call in server.told) == 3 * ROWS
 
 
-def test_an_address_that_nobody_reaches_does_not_count_for_a_single_system(job: Job) -> None:
+def test_an_address_that_nobody_reaches_does_not_count_for_a_single_system(job: LedgerJob) -> None:
     server = ModelServer(["detailed"] * 3 + ["not sent"] * 999)
     last = [order for order in in_all_systems(ROWS) if order.call.system == "psc"]
     pool = buy(server, job, last, systems=SYSTEMS)
@@ -107,7 +107,7 @@ def test_an_address_that_nobody_reaches_does_not_count_for_a_single_system(job: 
     assert pool.down == {}
 
 
-def test_calls_that_wait_for_it_end_when_it_is_left_out(job: Job) -> None:
+def test_calls_that_wait_for_it_end_when_it_is_left_out(job: LedgerJob) -> None:
     server = ModelServer([], {"psc": "503 for 3000"})
     buy(server, job, in_all_systems(ROWS), workers=FAILURES_IN_A_ROW + 1, longest_pause=3600.0)
     assert server.ended_after < 3000

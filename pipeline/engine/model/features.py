@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, find, summed
 from pipeline.engine.text.attribution import Parts
-from pipeline.engine.text.cleaning import KEPT, Words, clauses, cleaned
+from pipeline.engine.text.cleaning import KEPT, WordPattern, clauses, cleaned
 
 BITS = 22
 """Features of each kind are hashed into this many bits; no words are stored."""
@@ -41,7 +41,7 @@ excluded words have their own features. Their n-grams are not counted."""
 STOCK_NUMBER = re.compile(r"\d(?<!\d\d)\d{3}-?\d{2}-?\d{3}-?\d{4}(?!\d)")
 """NATO stock numbers. They begin with the supply class, so they say what is bought."""
 
-TOKEN = Words(rf"[^\W\d_]{{2,40}}|{STOCK_NUMBER.pattern}|(?<!\d)\d{{1,4}}(?!\d)")
+TOKEN = WordPattern(rf"[^\W\d_]{{2,40}}|{STOCK_NUMBER.pattern}|(?<!\d)\d{{1,4}}(?!\d)")
 """Words; NATO stock numbers; numbers of up to four digits."""
 
 

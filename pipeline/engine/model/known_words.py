@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from pipeline.engine.model.features import STOCK_NUMBER, Vocabulary
-from pipeline.engine.text.cleaning import Words, cleaned
+from pipeline.engine.text.cleaning import WordPattern, cleaned
 
 GRAM = 5
 """Characters of a part. Shorter parts are known by accident in any string of letters."""
@@ -24,7 +24,7 @@ UUID = re.compile(r"-(?<=\b[0-9a-f]{8}-)[0-9a-f]{4}(?:-[0-9a-f]{4}){2}-[0-9a-f]{
 """A UUID after its first eight digits, as a hyphen is found sooner than digits. A group of it with
 letters only looks like a word, and may be known by chance."""
 
-WORD = Words(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
+WORD = WordPattern(r"(?<![^\W_])[^\W\d_]{2,60}(?![^\W_])")
 """Words without adjacent digits, which references and UUIDs have."""
 
 SHORT = 2

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from pipeline.codes import CodeTable, titles_of
 from pipeline.engine.model.matrices import Bools, Floats, Ints, SparseRows, Texts
-from pipeline.engine.text.cleaning import KEPT, Words, cleaned, readable
+from pipeline.engine.text.cleaning import KEPT, WordPattern, cleaned, readable
 
 STEMS = 2**16
 """Numbers of stems: those of different words are hardly ever equal by chance in one text."""
@@ -22,8 +22,8 @@ STEMS = 2**16
 RARITY_STEP = np.float32(1 / 16)
 """A rarity is stored as a whole number of these, which a byte holds."""
 
-WORD = Words(r"[^\W\d_]{3,}")
-WORD_OR_END = Words(r"[^\W\d_]{3,}|\n")
+WORD = WordPattern(r"[^\W\d_]{3,}")
+WORD_OR_END = WordPattern(r"[^\W\d_]{3,}|\n")
 
 MOST_WORDS = 400
 """Words of a text that are read: a long notice begins with what is bought, the rest is terms."""

@@ -32,7 +32,7 @@ EXCLUDING = _DATA["excluding"]
 LETTER, LETTER_OR_DIGIT = r"[^\W\d_]", r"[^\W_]"
 
 
-class Words:
+class WordPattern:
     """A pattern that matches letters of any script.
 
     Args:
@@ -118,7 +118,7 @@ LINK = re.compile(r"https?://\S+|www\.\S+")
 MAIL = re.compile(r"(?<!\S)[^\s@]+@\S+")
 STOP = re.compile(r"\s(?:(?<=\n)|(?<=[^\W\d]{2}[.!?;)]\s)|(?<=[\d)\"'][.!?;]\s))")
 PIECE = re.compile(rf"\S.{{0,{LONGEST}}}(?!\S)|\S{{{LONGEST}}}", re.DOTALL)
-WORD = Words(r"[^\W\d_]{2,60}")
+WORD = WordPattern(r"[^\W\d_]{2,60}")
 DIGITS = re.compile(r"\d\d")
 ACCENTS = re.compile("[\u0300-\u034e\u0350-\u036f]+")
 OTHER_SCRIPT = re.compile("[^\0-\u0482\u2000-\u20cf]")

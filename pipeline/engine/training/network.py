@@ -43,7 +43,7 @@ class TrainingSet:
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class NetworkSettings:
     """Hyperparameters of one network; learning rates decay linearly to zero.
 
     After training, scores are scaled by (1 - dropout) to the power of ``softness``, because
@@ -108,7 +108,9 @@ class _Adagrad:
         self.weights[rows] -= gradient
 
 
-def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int], None]) -> Network:
+def fit(
+    sets: Sequence[TrainingSet], settings: NetworkSettings, advance: Callable[[int], None]
+) -> Network:
     """Train a network by stochastic gradient descent (Adagrad).
 
     The sets of all systems have the same features and share the weights of these. ``advance`` gets
@@ -132,7 +134,7 @@ def fit(sets: Sequence[TrainingSet], settings: Settings, advance: Callable[[int]
 class _Learner:
     """Trains the head of one system and the features that all systems share."""
 
-    def __init__(self, data: TrainingSet, features: _Adagrad, settings: Settings) -> None:
+    def __init__(self, data: TrainingSet, features: _Adagrad, settings: NetworkSettings) -> None:
         self.data = data
         self._features = features
         self._settings = settings

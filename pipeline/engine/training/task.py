@@ -10,7 +10,7 @@ from pipeline.answers import System
 from pipeline.engine.model.matrices import Floats
 from pipeline.engine.model.model import Model
 from pipeline.engine.training.dataset import Examples
-from pipeline.engine.training.network import Settings
+from pipeline.engine.training.network import NetworkSettings
 
 HELD_BACK = 10
 """One row in this many is held out from the first model, to evaluate it."""
@@ -72,7 +72,7 @@ class Recipe:
             `pipeline.engine.model.encoder`.
     """
 
-    networks: tuple[Settings, ...]
+    networks: tuple[NetworkSettings, ...]
     at_least: int
     most_learned: int = 300_000
     most_kept: int = 100_000
@@ -107,6 +107,6 @@ def history_recipe(examples: int) -> Recipe:
     if examples <= SMALL:
         # At this high dropout, a softness of 2/3 found the most codes in histories of all four
         # systems (1,000 to 10,000 rows). At the low dropout of larger histories, 0 was best.
-        small = Settings(128, 15, 256, 0.5, dropout=0.8, shrinkage=0.001, softness=2 / 3)
+        small = NetworkSettings(128, 15, 256, 0.5, dropout=0.8, shrinkage=0.001, softness=2 / 3)
         return Recipe(tuple(replace(small, seed=seed) for seed in range(4)), at_least=1)
-    return Recipe(tuple(Settings(seed=seed) for seed in range(2)), at_least=2)
+    return Recipe(tuple(NetworkSettings(seed=seed) for seed in range(2)), at_least=2)

@@ -33,7 +33,7 @@ from pipeline.engine.training.dataset import Examples, encode_examples
 from pipeline.engine.training.network import (
     Head,
     Network,
-    Settings,
+    NetworkSettings,
     TrainingSet,
     fit,
     merge,
@@ -180,7 +180,7 @@ def _fitted(
 
 
 def _networks(
-    sets: Sequence[TrainingSet], networks: Sequence[Settings], advance: Advance, jobs: int
+    sets: Sequence[TrainingSet], networks: Sequence[NetworkSettings], advance: Advance, jobs: int
 ) -> list[Network]:
     """Train networks from different random starts, one by one or in parallel."""
     if jobs == 1:

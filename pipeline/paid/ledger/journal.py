@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from pipeline.errors import LedgerError
-from pipeline.paid.ledger.ledger import Job
+from pipeline.paid.ledger.ledger import LedgerJob
 from pipeline.paid.ledger.room import UnwrittenEnd, append_durably
 from pipeline.paid.ledger.schema import (
     KEEP,
@@ -85,7 +85,7 @@ class Journal:
 
     def __init__(
         self,
-        job: Job,
+        job: LedgerJob,
         key_fingerprint: str,
         spare: FileIO | None = None,
     ) -> None:

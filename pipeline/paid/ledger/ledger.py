@@ -34,14 +34,14 @@ COUNTS = f"""
         attempts.job_id = ? OR settled_at >= ? AND (state = 'answered' OR settled_at > ?)
     )
 """
-"""Whether an attempt, joined with its job, answers a call; see `Job`."""
+"""Whether an attempt, joined with its job, answers a call; see `LedgerJob`."""
 
 LOST = """
     endpoint = ? AND (state IN ('sent', 'unconfirmed') OR state = 'billed' AND resolved_at IS NULL)
     AND (attempts.job_id = ? OR sent_at > ?)
 """
 """Whether an attempt, joined with its job, counts as a lost answer: it was billed, perhaps, and
-nobody has settled it by hand. See `Job`."""
+nobody has settled it by hand. See `LedgerJob`."""
 
 OF_CALL = """
     FROM attempts INDEXED BY attempts_of_call JOIN jobs ON jobs.job_id = attempts.job_id
@@ -166,7 +166,7 @@ JOB_PRICES = """
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class LedgerJob:
     """An open job, returned by `Ledger.open_job`. Every method may raise a `LedgerError`.
 
     Attributes:
@@ -419,7 +419,7 @@ class Ledger:
         """Close the file."""
         self.database.close()
 
-    def open_job(self, identity: str, counting: Counting = EVERYTHING) -> Job:
+    def open_job(self, identity: str, counting: Counting = EVERYTHING) -> LedgerJob:
         """Return the open job with an identity; open it if there is none.
 
         Its first rows are forgotten: the table may have changed since an earlier run.
@@ -428,21 +428,21 @@ class Ledger:
             connection.execute(OPEN, (self.base_url, identity, self.now()))
             number, opened_at = connection.execute(OPENED, (self.base_url, identity)).fetchone()
             connection.execute(FORGET_ROWS, (number,))
-        return Job(self, number, opened_at, counting)
+        return LedgerJob(self, number, opened_at, counting)
 
-    def find_job(self, identity: str, counting: Counting = EVERYTHING) -> Job | None:
+    def find_job(self, identity: str, counting: Counting = EVERYTHING) -> LedgerJob | None:
         """Return the open job with an identity; None if there is none."""
         for number, opened_at in self.database.rows(OPENED, self.base_url, identity):
-            return Job(self, number, opened_at, counting)
+            return LedgerJob(self, number, opened_at, counting)
         return None
 
-    def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> Job:
+    def open_plan(self, identity: str, counting: Counting = EVERYTHING) -> LedgerJob:
         """Return a plan, which sees what the job with an identity sees, and disturbs no run.
 
         The ledger must have no other job open.
         """
         self.database.use_own_first_rows()
-        return self.find_job(identity, counting) or Job(self, NO_JOB, self.now(), counting)
+        return self.find_job(identity, counting) or LedgerJob(self, NO_JOB, self.now(), counting)
 
     def prices(self, most: Decimal) -> tuple[Decimal, Decimal] | None:
         """Return the lowest and the highest price up to ``most``; None before the first."""

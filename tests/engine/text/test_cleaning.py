@@ -19,7 +19,7 @@ from pipeline.engine.text.cleaning import (
     REACH,
     REACH_IN_BRACKETS,
     TITLE,
-    Words,
+    WordPattern,
     clauses,
     item_of,
     meaning,
@@ -344,7 +344,7 @@ FOLDED = st.text(st.sampled_from("abcz01_-. \n\u00df\u0142\u0434\u2019"), max_si
     "pattern", [r"[^\W\d_]{2,60}", r"(?<![^\W_])[^\W\d_]{2,6}(?![^\W_])", r"[^\W\d_]+|\d{2}"]
 )
 def test_words_are_found_alike_in_ascii_and_in_other_texts(pattern: str, text: str) -> None:
-    found = Words(pattern)
+    found = WordPattern(pattern)
     assert found.findall(text) == re.findall(pattern, text)
     assert [match[0] for match in found.finditer(text)] == re.findall(pattern, text)
 

@@ -15,7 +15,7 @@ from pipeline.engine.training.dataset import learnable
 from pipeline.engine.training.network import (
     Head,
     Network,
-    Settings,
+    NetworkSettings,
     TrainingSet,
     fit,
     merge,
@@ -224,7 +224,7 @@ def test_what_was_learned_from_thinned_texts_is_not_too_sure_of_whole_ones() -> 
     nothing = np.zeros(len(labels), np.bool_)
     evenly = prior(labels, weights, nothing, 2, ())
     data = TrainingSet(taught, labels, weights, ones, own, (), nothing, evenly)
-    settings = Settings(8, 20, 32, dropout=0.8, softness=2 / 3)
+    settings = NetworkSettings(8, 20, 32, dropout=0.8, softness=2 / 3)
     network = fit([data], settings, lambda read: None)
     [head] = network.heads
     scores = asked @ network.features @ head.directions.T

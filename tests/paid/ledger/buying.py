@@ -13,7 +13,7 @@ from tempfile import TemporaryDirectory
 from pipeline.paid.client.urls import key_fingerprint
 from pipeline.paid.ledger import maintenance
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.paid.ledger.schema import (
     AttemptEnd,
     Call,
@@ -50,7 +50,7 @@ class Clock:
 
 
 @contextmanager
-def new_job(clock: Callable[[], float] = time.time) -> Iterator[tuple[Ledger, Job]]:
+def new_job(clock: Callable[[], float] = time.time) -> Iterator[tuple[Ledger, LedgerJob]]:
     """Open a job in a ledger of its own, as each example of a property needs."""
     with (
         TemporaryDirectory() as folder,
@@ -82,5 +82,5 @@ def settle(path: Path, verdicts: Mapping[int, maintenance.Verdict]) -> None:
     maintenance.settle_by_hand(path, verdicts, now=2_000.0, wait=False)
 
 
-def note(job: Job, *texts: str) -> None:
+def note(job: LedgerJob, *texts: str) -> None:
     job.note_rows(("cpv", text_digest(text), row) for row, text in enumerate(texts))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock
 
 
@@ -30,10 +30,10 @@ def ledger(path: Path, clock: Clock) -> Iterator[Ledger]:
 
 
 @pytest.fixture
-def job(ledger: Ledger) -> Job:
+def job(ledger: Ledger) -> LedgerJob:
     return ledger.open_job("tenders")
 
 
 @pytest.fixture
-def journal(job: Job) -> Journal:
+def journal(job: LedgerJob) -> Journal:
     return Journal(job, FINGERPRINT)

@@ -20,7 +20,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import database, schema
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.paid.ledger.schema import Call, Owned, PastAttempt
 from tests.paid.ledger.buying import (
     BASE_URL,
@@ -120,7 +120,7 @@ def test_a_ledger_cannot_be_held_in_memory_only() -> None:
     assert refusal(Path(":memory:")).hint == "Name a ledger on a local disk: --ledger PATH."
 
 
-def test_a_closed_ledger_is_an_error_and_not_a_crash(ledger: Ledger, job: Job) -> None:
+def test_a_closed_ledger_is_an_error_and_not_a_crash(ledger: Ledger, job: LedgerJob) -> None:
     ledger.close()
     with pytest.raises(LedgerError, match="closed"):
         job.money()
@@ -152,7 +152,7 @@ def test_a_ledger_with_a_second_hard_link_is_refused(path: Path, ledger: Ledger)
     Ledger(path, BASE_URL).close()
 
 
-async def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: Job) -> None:
+async def test_two_journals_write_to_one_file(path: Path, ledger: Ledger, job: LedgerJob) -> None:
     other = Ledger(path, "http://localhost:8000")
     second = Journal(other.open_job("others"), "key-2")
     first = Journal(job, "key-1")
@@ -241,7 +241,7 @@ def test_a_link_to_a_ledger_is_that_ledger(path: Path, journal: Journal, tmp_pat
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
 def test_a_ledger_in_a_folder_that_may_not_be_written_is_read(
-    path: Path, ledger: Ledger, job: Job
+    path: Path, ledger: Ledger, job: LedgerJob
 ) -> None:
     ledger.close()
     path.parent.chmod(0o500)

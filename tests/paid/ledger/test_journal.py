@@ -16,7 +16,7 @@ import pytest
 
 from pipeline.errors import LedgerError
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import Job, Ledger
+from pipeline.paid.ledger.ledger import Ledger, LedgerJob
 from pipeline.paid.ledger.room import SPARE_PER_WORKER, spare_file, take_in
 from pipeline.paid.ledger.schema import Call, CallEnded, CallOpen
 from tests.paid.ledger.buying import (
@@ -40,7 +40,7 @@ def calls(count: int) -> list[Call]:
 
 
 async def test_answers_are_kept_although_the_main_thread_has_ended(
-    job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    job: LedgerJob, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A thread that buys then goes on, but Python's executors take no more work."""
 
@@ -56,7 +56,7 @@ async def test_answers_are_kept_although_the_main_thread_has_ended(
 
 
 def test_a_failure_reaches_every_waiter_and_the_next_write_works(
-    ledger: Ledger, job: Job, journal: Journal
+    ledger: Ledger, job: LedgerJob, journal: Journal
 ) -> None:
     async def main() -> list[int | BaseException]:
         sending = (journal.record_attempt(call, RESERVED) for call in calls(5))
@@ -85,7 +85,7 @@ async def test_a_cancelled_waiter_does_not_disturb_the_others(
 
 
 async def test_what_comes_while_a_group_is_written_goes_with_the_next(
-    job: Job, journal: Journal
+    job: LedgerJob, journal: Journal
 ) -> None:
     statements: list[str] = []
     with job.ledger.database.transaction() as connection:
@@ -99,7 +99,7 @@ async def test_what_comes_while_a_group_is_written_goes_with_the_next(
     assert statements.count("COMMIT") == 1 + 2  # the test's own and theirs
 
 
-def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
+def test_an_attempt_ends_once(job: LedgerJob, journal: Journal) -> None:
     attempt = buy(journal)
     with pytest.raises(ValueError, match="not under way"):
         finish(journal, attempt, CallOpen("unconfirmed", "TIMEOUT"))
@@ -107,7 +107,7 @@ def test_an_attempt_ends_once(job: Job, journal: Journal) -> None:
 
 
 def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
-    ledger: Ledger, job: Job, journal: Journal
+    ledger: Ledger, job: LedgerJob, journal: Journal
 ) -> None:
     """Somebody deleted the files of the locks, so that two runs buy at once."""
     attempt = send(journal)
@@ -117,7 +117,7 @@ def test_an_answer_is_kept_although_another_run_took_this_one_for_killed(
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 0)
 
 
-def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Journal) -> None:
+def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: LedgerJob, journal: Journal) -> None:
     """As an error of the service, or the name of a file, may be."""
     buy(journal, CallOpen("free", "ODD\ud800"))
     assert job.errors("cpv", [ROAD_DIGEST]) == {ROAD_DIGEST: "ODD\\ud800"}
@@ -128,7 +128,7 @@ def test_a_text_that_is_not_unicode_is_kept_as_it_can_be(job: Job, journal: Jour
 
 
 async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_for_ever(
-    ledger: Ledger, job: Job
+    ledger: Ledger, job: LedgerJob
 ) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         journal = Journal(job, FINGERPRINT, spare)
@@ -140,7 +140,7 @@ async def test_the_end_of_an_attempt_that_is_gone_is_an_error_and_not_awaited_fo
                 await journal.record_end(attempt, ANSWERED)
 
 
-def fill_up(job: Job) -> None:
+def fill_up(job: LedgerJob) -> None:
     with job.ledger.database.transaction() as connection:
         (pages,) = connection.execute("PRAGMA page_count").fetchone()
         connection.execute(f"PRAGMA max_page_count = {pages + 3}")
@@ -151,7 +151,7 @@ def answer(cost: Decimal | None = PRICE) -> CallEnded:
     return CallEnded("answered", 200, random.Random(1).randbytes(100_000), cost)
 
 
-def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
+def fail_to_write(job: LedgerJob, spare: FileIO | None) -> LedgerError:
     """Let three answers fail, and an attempt that is not sent yet; return the error."""
     answers = [answer(), answer(None), msgspec.structs.replace(answer(), error="TWO WORDS")]
 
@@ -170,7 +170,9 @@ def fail_to_write(job: Job, spare: FileIO | None) -> LedgerError:
     return caught.value
 
 
-def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, job: Job) -> None:
+def test_answers_are_kept_beside_the_ledger_which_takes_them_in(
+    ledger: Ledger, job: LedgerJob
+) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         error = fail_to_write(job, spare)
     place = Path(str(spare.name))
@@ -188,7 +190,9 @@ def test_answers_are_kept_beside_the_ledger_which_takes_them_in(ledger: Ledger, 
     assert job.responses("cpv", [ROAD.digest])[ROAD.digest].body == answer().body
 
 
-def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger, job: Job) -> None:
+def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(
+    ledger: Ledger, job: LedgerJob
+) -> None:
     with spare_file(ledger.database.path, ledger.spare, workers=1) as spare:
         fail_to_write(job, spare)
     place = Path(str(spare.name))
@@ -200,13 +204,13 @@ def test_a_line_that_is_torn_or_of_another_ledger_is_passed_over(ledger: Ledger,
     assert (job.money().confirmed, job.money().unconfirmed) == (PRICE, 2)
 
 
-def test_what_can_be_written_nowhere_is_named(job: Job) -> None:
+def test_what_can_be_written_nowhere_is_named(job: LedgerJob) -> None:
     error = fail_to_write(job, spare=None)
     assert " Lost: 3 answers." in error.message
     assert "--on-unconfirmed hold" in error.hint
 
 
-def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: Job) -> None:
+def test_a_worker_that_is_cancelled_meanwhile_does_not_hide_what_is_lost(job: LedgerJob) -> None:
     async def main() -> None:
         async with Journal(job, FINGERPRINT) as journal:
             attempt = await journal.record_attempt(ROAD, RESERVED)

@@ -14,7 +14,7 @@ from pipeline.errors import LedgerError
 from pipeline.paid.ledger import ledger as ledger_module
 from pipeline.paid.ledger.database import Snapshot
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Ledger, LedgerJob
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import prune_by_hand
 from pipeline.paid.ledger.mark import LedgerMark, Marked, check_marks, check_there, marks_in
@@ -58,7 +58,7 @@ from tests.paid.ledger.buying import (
 
 
 def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
-    path: Path, job: Job, journal: Journal, clock: Clock
+    path: Path, job: LedgerJob, journal: Journal, clock: Clock
 ) -> None:
     note(job, "road")
     buy(journal, REFUSED)
@@ -77,7 +77,7 @@ def test_a_plan_sees_what_its_job_sees_and_leaves_nothing(
     assert list(job.ledger.database.rows("SELECT count(*) FROM first_rows")) == [(1,)]
 
 
-def test_any_number_of_texts_can_be_asked_for_at_once(job: Job, journal: Journal) -> None:
+def test_any_number_of_texts_can_be_asked_for_at_once(job: LedgerJob, journal: Journal) -> None:
     buy(journal)
     texts = [text_digest(str(number)) for number in range(40_000)]
     assert list(job.responses("cpv", [*texts, ROAD_DIGEST])) == [ROAD_DIGEST]
@@ -97,7 +97,7 @@ def test_prices_are_compared_as_numbers_and_not_as_text(ledger: Ledger, journal:
 @pytest.mark.parametrize("free", ["0", "0.0", "0E-7"])
 @pytest.mark.parametrize(("key", "state"), [(FINGERPRINT, "refused"), ("demo", "answered")])
 def test_a_refusal_or_a_demo_call_that_was_free_says_nothing_of_prices(
-    ledger: Ledger, job: Job, free: str, key: str, state: LastingState
+    ledger: Ledger, job: LedgerJob, free: str, key: str, state: LastingState
 ) -> None:
     for price, prices in ((Decimal(free), None), (Decimal("0.0004"), (Decimal("0.0004"),) * 2)):
         buy(Journal(job, key), CallEnded(state, 400, b"", price, "VALIDATION_ERROR"))
@@ -107,7 +107,7 @@ def test_a_refusal_or_a_demo_call_that_was_free_says_nothing_of_prices(
 
 
 def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
-    ledger: Ledger, job: Job, journal: Journal, monkeypatch: pytest.MonkeyPatch
+    ledger: Ledger, job: LedgerJob, journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     note(job, "road")
     send(journal)
@@ -123,7 +123,9 @@ def test_a_job_is_closed_and_deleted_as_a_whole_or_not_at_all(
 @pytest.mark.parametrize(
     "name", ["RESPONSES", "COUNT_CALLS", "FIRST_ROWS", "ERRORS", "UNCONFIRMED"]
 )
-def test_what_is_asked_for_a_batch_does_not_read_the_whole_ledger(job: Job, name: str) -> None:
+def test_what_is_asked_for_a_batch_does_not_read_the_whole_ledger(
+    job: LedgerJob, name: str
+) -> None:
     query = getattr(ledger_module, name).replace(":digests", "?")
     values = [0] * query.count("?")
     plan = [step[3] for step in job.ledger.database.rows(f"EXPLAIN QUERY PLAN {query}", *values)]
@@ -361,7 +363,7 @@ def test_attempts_are_selected_by_system_time_and_number(
 
 
 def test_open_jobs_are_those_without_an_output_and_no_plans(
-    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+    path: Path, ledger: Ledger, job: LedgerJob, journal: Journal, clock: Clock
 ) -> None:
     ledger.open_job("done").close()
     with closing(Ledger(path, BASE_URL)) as other:

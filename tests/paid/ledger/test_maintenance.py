@@ -16,7 +16,7 @@ from pipeline.answers import SYSTEMS, System
 from pipeline.errors import LedgerError, SettingsError
 from pipeline.paid.ledger.database import Database, Snapshot
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Ledger, LedgerJob
 from pipeline.paid.ledger.locks import job_lock, ledger_lock
 from pipeline.paid.ledger.maintenance import (
     Verdict,
@@ -65,7 +65,7 @@ def counted(path: Path, systems: Sequence[System] = SYSTEMS) -> tuple[int, int, 
 
 
 def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
-    path: Path, job: Job, journal: Journal
+    path: Path, job: LedgerJob, journal: Journal
 ) -> None:
     killed, other = send(journal), send(journal)
     settle_billed(path, killed)
@@ -76,7 +76,7 @@ def test_an_attempt_that_a_killed_run_left_as_sent_is_settled(
 
 
 def test_the_money_of_a_job_does_not_change_under_its_run(
-    path: Path, job: Job, journal: Journal
+    path: Path, job: LedgerJob, journal: Journal
 ) -> None:
     of_ledger = partial(ledger_lock, path, BASE_URL, wait=False)
     of_job = partial(job_lock, path, BASE_URL, "tenders", wait=False)
@@ -92,7 +92,7 @@ def test_the_money_of_a_job_does_not_change_under_its_run(
 
 
 def test_nothing_is_pruned_under_a_run(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
+    path: Path, ledger: Ledger, job: LedgerJob, journal: Journal
 ) -> None:
     buy(journal)
     job.close()
@@ -118,7 +118,9 @@ def test_the_limiter_still_knows_that_it_was_sent_and_lost(
     assert ledger.attempts_since(FINGERPRINT, 0) == [PastAttempt(1_000.0, "unconfirmed")]
 
 
-def test_only_unconfirmed_attempts_can_be_settled(path: Path, job: Job, journal: Journal) -> None:
+def test_only_unconfirmed_attempts_can_be_settled(
+    path: Path, job: LedgerJob, journal: Journal
+) -> None:
     lost = buy(journal, LOST)
     settled = buy(journal, LOST)
     settle(path, {settled: PRICED})
@@ -140,7 +142,7 @@ def test_only_unconfirmed_attempts_can_be_settled(path: Path, job: Job, journal:
 
 @pytest.mark.parametrize("verdict", [PRICED, "free"])
 def test_a_call_that_billed_errors_hold_is_bought_again(
-    path: Path, job: Job, journal: Journal, verdict: Verdict
+    path: Path, job: LedgerJob, journal: Journal, verdict: Verdict
 ) -> None:
     note(job, "road")
     attempt = buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICE))
@@ -154,7 +156,7 @@ def test_a_call_that_billed_errors_hold_is_bought_again(
 
 
 def test_a_price_that_an_error_stated_counts_as_one_of_the_service_and_a_settled_one_does_not(
-    path: Path, ledger: Ledger, job: Job, journal: Journal
+    path: Path, ledger: Ledger, job: LedgerJob, journal: Journal
 ) -> None:
     lost = buy(journal, LOST)
     buy(journal, CallOpen("billed", "INTERNAL_ERROR", 500, PRICED))
@@ -169,7 +171,7 @@ def states(path: Path) -> list[str]:
         return [state for (state,) in rows]
 
 
-def test_failures_and_doubts_stay_as_they_are(path: Path, job: Job, journal: Journal) -> None:
+def test_failures_and_doubts_stay_as_they_are(path: Path, job: LedgerJob, journal: Journal) -> None:
     for end in (REFUSED, UNREADABLE, LOST, ANSWERED):
         buy(journal, end)
     job.close()
@@ -180,7 +182,7 @@ def test_failures_and_doubts_stay_as_they_are(path: Path, job: Job, journal: Jou
 
 
 def test_only_old_answers_of_the_systems_named_go(
-    path: Path, job: Job, journal: Journal, clock: Clock
+    path: Path, job: LedgerJob, journal: Journal, clock: Clock
 ) -> None:
     for now in (1_000.0, 1_999.0, 2_000.0):
         clock.now = now
@@ -192,7 +194,7 @@ def test_only_old_answers_of_the_systems_named_go(
 
 
 def test_what_an_open_job_bought_or_planned_to_use_stays(
-    path: Path, ledger: Ledger, job: Job, journal: Journal, clock: Clock
+    path: Path, ledger: Ledger, job: LedgerJob, journal: Journal, clock: Clock
 ) -> None:
     buy(journal)
     buy(journal, ANSWERED, Call("cpv", "bridge"))
@@ -212,7 +214,7 @@ def test_what_an_open_job_bought_or_planned_to_use_stays(
     assert prune(path) == 1
 
 
-def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: Job) -> None:
+def test_the_space_is_given_back_to_the_disk(path: Path, ledger: Ledger, job: LedgerJob) -> None:
     job.close()
     with closing(Database(path)) as database, database.transaction() as connection:
         rows = [(number, os.urandom(1_000)) for number in range(1, 1_001)]

@@ -17,7 +17,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from pipeline.answers import System
 from pipeline.paid.ledger.journal import Journal
-from pipeline.paid.ledger.ledger import CallCount, Counting, Job, Ledger
+from pipeline.paid.ledger.ledger import CallCount, Counting, Ledger, LedgerJob
 from pipeline.paid.ledger.maintenance import Verdict
 from pipeline.paid.ledger.schema import AttemptEnd, Call, CallEnded, CallOpen, text_digest
 from tests.paid.ledger.buying import BASE_URL, FINGERPRINT, Clock, finish, settle
@@ -205,7 +205,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert Fraction(money.at_risk) == exact([a.reserved for a in [*lost, *silent]])
             assert Fraction(job.unattributed()) + self.carried(job, name) == confirmed
 
-    def carried(self, job: Job, name: str) -> Fraction:
+    def carried(self, job: LedgerJob, name: str) -> Fraction:
         """Add up what the first rows of a job carry."""
         carried: list[Decimal] = []
         for system in SYSTEMS:
