@@ -27,7 +27,6 @@ if TYPE_CHECKING:  # a plan needs no HTTP libraries
 FIRST_BACKOFF, LONGEST_BACKOFF = 1.0, 60.0
 """Seconds after the first failure; doubled after each further one, up to the longest."""
 
-
 TRIES = 5
 """How often a call that was certainly not billed is sent before it fails for this run."""
 
@@ -51,7 +50,7 @@ class Pool:
 
     Attributes:
         progress: as above.
-        throttle, budget: as in it.
+        throttle, budget: those of the progress.
         down: the systems that are left out of the rest of this run, with the error of each.
         parked: why the run is stopping; None while it is not.
     """

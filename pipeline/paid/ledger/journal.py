@@ -45,7 +45,6 @@ ATTEMPT = "SELECT attempt_id, system, digest, sent_at FROM attempts WHERE attemp
 
 LEARN = "INSERT OR REPLACE INTO lessons VALUES (?, ?, ?, ?, ?)"
 
-
 WINDOW = 13
 """zlib's window is 2 to the power of this: 8 KiB, more than almost every response has. To clear the
 usual 32 KiB takes as long as to compress a response."""
